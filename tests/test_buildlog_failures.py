@@ -26,16 +26,17 @@ OPTIONS = f"""{STAMP} [E] Unknown option: --workspace 1024
 def test_commands_state_the_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "net.build.log"
     path.write_text("\n".join((BEGIN, NO_KERNEL, END)) + "\n")
-    assert main(["build-log", str(path)]) == 0
-    out = capsys.readouterr().out
-    assert f"Cause        TensorRT has no kernel for {NODE} (line 2)" in out
-    assert "Remedy       allow more memory" in out
-    assert main(["build-log", "--json", str(path)]) == 0
+    assert main(["build-log", str(path)]) == 1
+    head = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()[:4]]
+    assert head[:2] == ["Failed", f"Cause TensorRT has no kernel for {NODE}"]
+    assert head[2].startswith("Remedy allow more memory")
+    assert head[3] == f"Line {path}:2"
+    assert main(["build-log", "--json", str(path)]) == 1
     failure = json.loads(capsys.readouterr().out)["failure"]
     assert (failure["key"], failure["line"], failure["is_certain"]) == ("no_implementation", 2, True)
     other = tmp_path / "other.build.log"
     other.write_text("\n".join((BEGIN, OPTIONS, END)) + "\n")
-    assert main(["build-log", "--json", str(other)]) == 0
+    assert main(["build-log", "--json", str(other)]) == 1
     assert json.loads(capsys.readouterr().out)["failure"]["reason"] is None
     for command in ("summary", "layers", "lint"):
         assert main([command, str(path)]) == 2

@@ -262,6 +262,7 @@ def tuned_section(join: BuildJoin) -> Section:
         formats=text_array(formats), in_engine=[choice is not None for choice in choices]
     )
     frame["tactic"] = frame["tactic"].fillna(unnamed)
+    frame = frame[frame["name"].ne("")]  # TensorRT 8 does not name layers that it does not time
     order = ["in_engine", "seconds", "tactics"]
     frame = frame.sort_values(order, ascending=False, kind="stable", na_position="last", ignore_index=True)
     keys = ["name", "seconds", "tactics", "skipped", "chosen_ms", "margin_pct", "formats", "tactic", "line"]

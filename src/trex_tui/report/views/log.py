@@ -327,15 +327,14 @@ def _log_section(trace: BuildTrace) -> Section:
     cache, onnx, omitted = trace.cache, trace.onnx, trace.omitted_queries
     kept = [reformat for reformat in trace.reformats if reformat.strategy in (trace.winner, None)]
     costs = [reformat.cost_ms for reformat in kept if reformat.cost_ms is not None]
-    versions = {
-        "": "Input filename",
-        "opset ": "Opset version",
-        "IR ": "ONNX IR version",
-        "by ": "Producer name",
-    }
+    producer = f"{onnx.get('Producer name', '')} {onnx.get('Producer version', '')}".strip()
+    versions = {"": "Input filename", "opset ": "Opset version", "IR ": "ONNX IR version"}
     entries: dict[str, list[tuple[object, str]]] = {
         "File": [(describe_file(trace.path), "{}"), (trace.lines, "{} lines"), (trace.stated_seconds, "{:.0f} s")],
-        "ONNX": [(onnx.get(label) or None, f"{word}{{}}") for word, label in versions.items()],
+        "ONNX": [
+            *((onnx.get(label) or None, f"{word}{{}}") for word, label in versions.items()),
+            (producer or None, "by {}"),
+        ],
         "Timing cache": [
             (cache.mode, "{}"), (cache.file, "{}"), (cache.unreadable, "{} could not be read"), (cache.entries, "{} entries"),
             (cache.hits, "{} hits"), (cache.cached_results or None, "{} results reused"),
