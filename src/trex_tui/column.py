@@ -51,6 +51,7 @@ _UNITS = {
     "_w": Unit("W", format_watts, is_written=True),
     "_mj": Unit("mJ", lambda value: format_energy(value / 1e3), is_written=True),
     "_j": Unit("J", format_energy, is_written=True),
+    "line": Unit("", "{:.0f}".format),
 }
 """Suffix of a key -> unit; the first that fits."""
 _NO_UNIT = Unit("", lambda value: format_count(value) if value == int(value) else f"{value:.4g}")

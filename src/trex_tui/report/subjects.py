@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from trex_tui import api
 from trex_tui.analysis import (
+    build,
     compute,
     conditions,
     device,
@@ -18,6 +19,7 @@ from trex_tui.analysis import (
     timing,
 )
 from trex_tui.column import Column
+from trex_tui.report.views import build as build_view
 from trex_tui.report.views import engine as engine_view
 from trex_tui.report.views import lint as lint_view
 from trex_tui.report.views import plan
@@ -49,6 +51,9 @@ SUBJECTS: dict[str, Mapping[str, Column]] = {
     "options of trtexec (`summary`)": options.SETTINGS,
     "findings (`lint`)": lint_view.FINDING,
     "results of the rules (`lint`)": lint_view.RESULT,
+    "tuned layers (`build-log`)": build.TUNED,
+    "tactics (`build-log --layer`)": build.TACTICS,
+    "build (`build-log`)": build_view.COLUMNS,
     "engines (`engines`)": engines.COLUMNS | engines.CHANGES,
 }
 """Subject, with the commands that show it -> its columns."""

@@ -283,11 +283,13 @@ def describe_column(column: Column, subject: str) -> Term:
 def explain(query: str) -> list[Term]:
     """Return what a name means: a number, a word, the name of a layer or of a tactic; empty if nothing has it.
 
-    A number is found by key, by heading, by alias, or by a path of JSON that ends in its key.
+    A number is found by key, by heading, by alias, or by a path of JSON that ends in its key and may begin with its subject.
     """
     wanted = normalize(query)
     words = [term for term in list_words() if wanted in map(normalize, (term.name, *term.labels))]
-    numbers = _find_numbers(wanted) or _find_numbers(normalize(_INDEX.sub("", query).rsplit(".", 1)[-1]))
+    subject, dot, key = _INDEX.sub("", query).rpartition(".")
+    numbers = _find_numbers(wanted) or _find_numbers(normalize(key))
+    numbers = [term for term in numbers if dot and term.subject.startswith(subject)] or numbers
     if numbers or words:
         return [*_without_repetitions(numbers), *words]
     tactic, meaning = parse_tactic(query), describe_layer_name(query)
