@@ -21,7 +21,7 @@ from textual.widgets import Static
 from trex_tui.config import config_path
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.screens.jobs import JobDone, finish_job, start_job
-from trex_tui.screens.settings import Settings
+from trex_tui.screens.settings import Settings, choose_theme
 from trex_tui.screens.terminal import Signals, lasting
 from trex_tui.text import printable
 from trex_tui.widgets.actions import APP, bindings
@@ -29,7 +29,6 @@ from trex_tui.widgets.chrome import Fact, HeaderLine, KeyLine, MainScreen
 from trex_tui.widgets.theme import (
     THEMES,
     AsciiFilter,
-    choose_theme,
     is_ascii,
     token_defaults,
     token_overrides,
@@ -143,8 +142,7 @@ class TrexApp(App[int]):
         self.call_after_refresh(self.open_paths, self.paths)
 
     def _remember_theme(self, theme: Theme) -> None:
-        if "TEXTUAL_THEME" not in os.environ or theme.name != os.environ["TEXTUAL_THEME"]:
-            self.settings.set("theme", theme.name)
+        self.settings.set("theme", theme.name)
 
     # Reading
 

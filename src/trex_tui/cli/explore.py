@@ -42,10 +42,10 @@ def run(options: argparse.Namespace) -> int:
     ):
         raise TrexError(f"not a terminal; use `trex-tui summary {' '.join(paths)}` instead")
     from trex_tui.config import config_path
-    from trex_tui.screens.settings import Settings
-    from trex_tui.widgets.theme import prepare_environment
+    from trex_tui.screens.settings import Settings, choose_theme
 
-    prepare_environment(os.environ, Settings(config_path("settings.json")).get("theme"))
+    # Before Textual is imported: it decides at its start whether NO_COLOR removes colors or turns them into greys.
+    os.environ["TEXTUAL_THEME"] = choose_theme(os.environ, Settings(config_path("settings.json")).get("theme"))
     from trex_tui.app import run_app
 
     return run_app(paths, finder(options))

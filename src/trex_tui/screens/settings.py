@@ -1,8 +1,12 @@
-"""What the explorer remembers: theme, columns, grouping. `trex-tui.toml` is for people and is never written."""
+"""What the explorer remembers: theme, columns, grouping. `trex-tui.toml` is for people and is never written.
+
+Imports no Textual, which looks at the environment once.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +14,24 @@ from trex_tui.artifacts.write import write_atomically
 
 if TYPE_CHECKING:
     from textual.dom import DOMNode
+
+
+PLAIN_THEME, DEFAULT_THEME = "ansi-dark", "trex-dark"
+"""Textual's theme of the terminal's own 16 colors: with NO_COLOR it alone sends none, others are turned into greys."""
+_SIXTEEN_COLORS = ("linux", "vt100", "vt220", "ansi", "cons25", "screen")
+
+
+def choose_theme(environ: Mapping[str, str], remembered: object) -> str:
+    """Return the theme at the start: what the terminal can show, else the one chosen last."""
+    term = environ.get("TERM", "")
+    if environ.get("NO_COLOR"):
+        return PLAIN_THEME
+    if stated := environ.get("TEXTUAL_THEME"):
+        return stated
+    chosen = remembered if isinstance(remembered, str) else ""
+    if (term in _SIXTEEN_COLORS or term.endswith("-16color")) and not environ.get("COLORTERM"):
+        return chosen if chosen.startswith("ansi-") else PLAIN_THEME
+    return chosen or DEFAULT_THEME
 
 
 class Settings:

@@ -10,8 +10,9 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.events import Mount, Resize
+from textual.events import Click, Mount, Resize
 from textual.screen import Screen
+from textual.style import Style
 from textual.widgets import Static, Tab, Tabs
 
 from trex_tui.text import printable, shorten_middle
@@ -191,14 +192,22 @@ class KeyLine(Static):
         parts = []
         for place in sorted(kept):
             _, key, title, name = self._keys[place]
-            click = f"@click=app.simulate_key('{name}')"
-            parts.append(
-                Content.assemble(
-                    (key, f"bold $footer-key-foreground {click}"),
-                    (f" {title}", f"$footer-description-foreground {click}"),
-                )
-            )
-        self.update(Content(self.GAP).join(parts))
+            target = Style.from_meta({"key": name})
+            parts += [
+                Content.styled(key, Style.parse("bold $footer-key-foreground") + target),
+                Content.styled(f" {title}", Style.parse("$footer-description-foreground") + target),
+                Content(self.GAP),
+            ]
+        self.update(Content("").join(parts[:-1]))
+
+    def on_click(self, event: Click) -> None:
+        """Press the key that was clicked."""
+        if key := event.style.meta.get("key"):
+            self.app.simulate_key(key)
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self.call_after_refresh(self._draw)  # the theme changed
 
 
 class StatusLine(Static):

@@ -27,11 +27,11 @@ from trex_tui.frames import is_number, plain_values
 from trex_tui.report.document import Section
 from trex_tui.text import MISSING, format_bar, printable, shorten_middle
 from trex_tui.widgets.actions import MOVE, TREE, bindings
-from trex_tui.widgets.theme import CELL_STYLES, is_ascii
+from trex_tui.widgets.theme import CELL_STYLES, component_style, is_ascii
 
 GAP = 1
-_LEAST_NAME, _NAME_SHARE = 20, 44
-"""Cells, and part of the table in percent, that names keep before other columns are left out."""
+_LEAST_NAME, _NAME_SHARE = 16, 22
+"""Cells, and on top a part of the table in percent, that names of usual length keep before other columns are left out."""
 _LEAST_TEXT = 12
 """Cells that other texts that can be shortened keep."""
 _WHOLE = 1000
@@ -300,7 +300,7 @@ class FrameTable(ScrollView, can_focus=True):
         bar = next(cells_ for least, cells_ in _BAR_WIDTHS if width >= least) if self.section.bar else 0
         room = width - 2 - (bar + GAP if bar else 0)  # gutter, and a cell before the scrollbar
         elastic = [key for key in (self._name_key, *self.section.shorten) if key in frame]
-        least_name = max(_LEAST_NAME, min(self._usual_width, width * _NAME_SHARE // 100))
+        least_name = min(self._usual_width, _LEAST_NAME + width * _NAME_SHARE // 100)
 
         def least(cell: Cell) -> int:
             return (
@@ -387,15 +387,16 @@ class FrameTable(ScrollView, can_focus=True):
         return self._strips[row]
 
     def _render_header(self) -> Strip:
-        parts = [" "]
+        segments = [Segment(" ", self._base("header"))]
         for cell in self._cells:
             title = cell.column.title
-            if self.sort and cell.column.key == self.sort:
+            is_sorted = bool(self.sort) and cell.column.key == self.sort
+            if is_sorted:
                 mark = "▼" if self.is_descending else "▲"
                 title = f"{mark} {title}" if cell.is_right else f"{title} {mark}"
-            parts.append(_align(title, cell.width, is_right=cell.is_right))
-        text = " ".join([parts[0] + parts[1], *parts[2:]]) if len(parts) > 1 else ""
-        return Strip([Segment(text, self._base("header"))])
+            style = self._style("$accent" if is_sorted else "", "header")
+            segments.append(Segment(_align(title, cell.width, is_right=cell.is_right) + " " * GAP, style))
+        return Strip(segments)
 
     def _render_row(self, row: int, *, is_cursor: bool) -> Strip:
         ground = "cursor" if is_cursor else ""
@@ -477,7 +478,7 @@ class FrameTable(ScrollView, can_focus=True):
     def _style(self, token: str, ground: str) -> RichStyle:
         key = (token, ground)
         if key not in self._rich:
-            base = self.get_visual_style(f"table--{ground}") if ground else self.visual_style
+            base = component_style(self, f"table--{ground}") if ground else self.visual_style
             self._rich[key] = (base + Style.parse(token) if token else base).rich_style
         return self._rich[key]
 

@@ -20,6 +20,7 @@ from textual.visual import Visual
 from trex_tui.report.document import Section
 from trex_tui.report.text import render_section
 from trex_tui.widgets.actions import MOVE, TEXT, bindings
+from trex_tui.widgets.theme import component_style
 
 
 class Line(NamedTuple):
@@ -106,7 +107,7 @@ class LinkedText(ScrollView, can_focus=True):
         if row >= len(self._rows):
             return Strip.blank(width, self.rich_style)
         content, number = self._rows[row]
-        style = self.get_visual_style("text--chosen") if number == self.chosen else self.visual_style
+        style = component_style(self, "text--chosen") if number == self.chosen else self.visual_style
         strips = Visual.to_strips(self, content, width, 1, style)
         return strips[0].crop_extend(0, width, style.rich_style) if strips else Strip.blank(width)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +15,9 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
+from textual.style import Style
 from textual.theme import Theme
+from textual.widget import Widget
 
 _DARK = {
     "bits-32": "#e07a5f", "bits-16": "#e6b84a", "bits-8": "#2fd6b5", "bits-4": "#b08cf5", "current": "#f06ac0", "muted": "#8b949c",
@@ -54,25 +56,6 @@ CONTRAST_LIGHT = Theme(
     variables={**_LIGHT, **_CURSOR, "muted": "#000000", "text-muted": "#000000", "footer-key-foreground": "#7a2e00"},
 )  # fmt: skip
 THEMES = (TREX_DARK, TREX_LIGHT, CONTRAST_DARK, CONTRAST_LIGHT)
-PLAIN_THEME = "ansi-dark"
-"""Textual's theme of the terminal's own 16 colors. With NO_COLOR it alone sends none: others are turned into greys."""
-_SIXTEEN_COLORS = ("linux", "vt100", "vt220", "ansi", "cons25", "screen")
-
-
-def choose_theme(environ: Mapping[str, str], remembered: str | None) -> str:
-    """Return the theme at the start: what the terminal can show, else the one chosen last."""
-    term = environ.get("TERM", "")
-    has_few = term in _SIXTEEN_COLORS or term.endswith("-16color")
-    if environ.get("NO_COLOR"):
-        return PLAIN_THEME
-    if has_few and not environ.get("COLORTERM"):
-        return remembered if remembered and remembered.startswith("ansi-") else PLAIN_THEME
-    return environ.get("TEXTUAL_THEME") or remembered or TREX_DARK.name
-
-
-def prepare_environment(environ: MutableMapping[str, str], remembered: str | None) -> None:
-    """Choose the theme before Textual is imported: it looks at the environment once, to remove colors under NO_COLOR."""
-    environ["TEXTUAL_THEME"] = choose_theme(environ, remembered)
 
 
 def token_defaults(theme: Theme) -> dict[str, str]:
@@ -126,6 +109,12 @@ CELL_STYLES: Mapping[str, Callable[[Any], str]] = {
     "lanes": lambda _: "$secondary",
 }
 """Key of a column -> style of a value, in every table."""
+
+
+def component_style(widget: Widget, name: str) -> Style:
+    """Return the style of a component class of a widget; Textual 8.2 leaves `reverse` out."""
+    style = widget.get_visual_style(name)
+    return style + Style(reverse=True) if widget.get_component_styles(name).text_style.reverse else style
 
 
 # ASCII
