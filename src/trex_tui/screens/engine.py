@@ -29,6 +29,7 @@ from trex_tui.screens.export import ask_export, show_notes
 from trex_tui.screens.jobs import JobDone, finish_job, start_job
 from trex_tui.screens.latency import LatencyPane
 from trex_tui.screens.layers import LayersPane
+from trex_tui.screens.lint import LintPane
 from trex_tui.screens.overview import OverviewPane
 from trex_tui.screens.pane import (
     EnginePane,
@@ -51,7 +52,7 @@ PANES: dict[str, Callable[[Engine], EnginePane]] = {
     "latency": LatencyPane,
     "charts": StubPane.for_tab("charts"),
     "memory": StubPane.for_tab("memory"),
-    "lint": StubPane.for_tab("lint"),
+    "lint": LintPane,
     "build": StubPane.for_tab("build"),
     "compare": StubPane.for_tab("compare"),
 }

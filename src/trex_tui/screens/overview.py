@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
@@ -11,8 +11,6 @@ import pandas as pd
 from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Horizontal
-from textual.content import Content
 from textual.widget import Widget
 
 from trex_tui.analysis.structure import compute_totals, slowest
@@ -23,19 +21,31 @@ from trex_tui.frames import plain_rows
 from trex_tui.lint.rule import Finding
 from trex_tui.report.absence import no_layers, no_profile
 from trex_tui.report.document import Section
+from trex_tui.report.views.build import cut_end
 from trex_tui.report.views.engine import engine_sections
 from trex_tui.report.views.layers import describe_total, roofline_sections
 from trex_tui.report.views.lint import MARKS, Linted, fit_summary
-from trex_tui.report.views.log import cut_end
 from trex_tui.report.views.timing import performance_sections
 from trex_tui.screens.layer_rows import layer_styles, make_section
 from trex_tui.screens.pane import EnginePane, FindingOpened, LayersFiltered
-from trex_tui.text import MISSING, format_bar, format_ms, format_pct, printable
+from trex_tui.text import MISSING, format_ms, format_pct
 from trex_tui.widgets.actions import bindings
 from trex_tui.widgets.chrome import StatusLine
+from trex_tui.widgets.facts import (
+    EMPTY,
+    LABEL,
+    Bar,
+    FactColumns,
+    bar_lines,
+    fact,
+    fact_lines,
+    heading,
+    sentence,
+    table_lines,
+)
 from trex_tui.widgets.strip import draw_sparkline
 from trex_tui.widgets.table import FrameTable, Row
-from trex_tui.widgets.text import Line, LinkedText, styled
+from trex_tui.widgets.text import Line, styled
 from trex_tui.widgets.theme import kind_style, precision_style, severity_style
 
 MOST_FINDINGS = 8
@@ -58,8 +68,8 @@ _WINDOWS = 16
 _LEAST_RANGE = 0.02
 """Range of the sparkline as part of the median: the noise of a stable run stays flat."""
 _FEWEST_BLOCKS = 4
-_LABEL, _WIDE_FACTS = 13, 45
-"""Cells of a label, and those of a column from which labels have so many."""
+_WIDE_FACTS = 45
+"""Cells of a column from which labels have their usual room."""
 _BOUNDS = {"compute": "$success", "bandwidth": "$secondary", "latency": "$accent", "launch": "$muted"}
 _GROUPS = {
     "bound": "Bound by",
@@ -90,7 +100,6 @@ class OverviewPane(EnginePane):
     DEFAULT_CSS = """
     OverviewPane {
         & > #facts { height: 1fr; border-bottom: solid $panel; }
-        & > #facts > LinkedText { width: 1fr; height: 100%; }
         &.-no-list > #main, &.-no-list > #status, &.-zoom-details > #status { display: none; }
         &.-no-list > #facts { border-bottom: none; }
         &.-zoom-main > #facts { display: none; }
@@ -107,8 +116,7 @@ class OverviewPane(EnginePane):
         self._totals: dict[str, pd.DataFrame] = {}
 
     def compose(self) -> ComposeResult:
-        with Horizontal(id="facts"):
-            yield from (Facts(id=f"facts-{place}") for place in range(3))
+        yield FactColumns(id="facts")
         yield FrameTable(
             id="main",
             cell_styles={"bound": lambda bound: _BOUNDS.get(bound, ""), **layer_styles(self.engine)},
@@ -124,12 +132,12 @@ class OverviewPane(EnginePane):
 
     @property
     def main(self) -> Widget:
-        return self.query_one("#main" if self.engine.has_profile else "#facts-0")
+        return self.query_one("#main") if self.engine.has_profile else self.query_one(FactColumns).columns[0]
 
     @property
     def beside(self) -> Widget | None:
         """The column of facts with the focus, else the first."""
-        columns = list(self.query(Facts))
+        columns = self.query_one(FactColumns).columns
         return next((column for column in columns if column.has_focus), columns[0])
 
     # What is shown
@@ -172,52 +180,40 @@ class OverviewPane(EnginePane):
         self.show_facts()
 
     def show_facts(self) -> None:
-        """Distribute the facts over the columns that fit: the shares in the last, the others where there is room."""
+        """Show the shares in the last column, performance and findings in the first, the rest where there is room."""
         count = next(columns for least, columns in _COLUMNS if self.size.width >= least)
         width = self.size.width // count - 3
+        facts = self.query_one(FactColumns)
         if width <= 0:
             return
-        columns: list[list[Line]] = [[] for _ in range(count)]
-        blocks = list(self._blocks(width))
-        for place, block in ((0, blocks[0]), (count - 1, list(self._share_lines(width)))):
-            columns[place] += [*([_EMPTY] if columns[place] else []), *block]
-        for block in blocks[1:]:
-            shortest = min(columns, key=lambda lines: _count_rows(lines, width))
-            shortest += [*([_EMPTY] if shortest else []), *block]
-        for place, column in enumerate(self.query(Facts)):
-            column.display = place < count
-            column.show(columns[place] if place < count else ())
-        rows = max(_count_rows(lines, width) for lines in columns)
-        most = self.size.height - self.size.height // 2
-        facts = self.query_one("#facts")
-        facts.styles.height = (
-            "1fr" if not self.engine.has_profile or self.has_class("-zoom-details") else min(rows + 1, most)
-        )
+        rows = facts.show(count, width, self._blocks(width))
+        is_alone = not self.engine.has_profile or self.has_class("-zoom-details")
+        facts.styles.height = "1fr" if is_alone else min(rows + 1, self.size.height - self.size.height // 2)
 
-    def _blocks(self, width: int) -> Iterator[list[Line]]:
-        """Yield performance and findings, then everything else that is known."""
+    def _blocks(self, width: int) -> Iterator[tuple[int | None, list[Line]]]:
+        """Yield performance and findings, shares, then everything else that is known."""
         figures = self._figures
-        performance = figures.performance if figures else []
-        yield [
-            _heading("Performance"),
-            *self._performance_lines(width),
-            _EMPTY,
-            *self._finding_lines(width),
-            *self._doubt_lines(),
-        ]
-        for section in sorted(performance, key=lambda section: section.key != "gap"):
+        yield 0, [heading("Performance"), *self._performance_lines(width)]
+        yield 0, list(self._finding_lines(width))
+        facts = figures.facts if figures else []
+        yield 0, [sentence(text, "$warning") for part in facts if part.is_warning for text in part.sentences]
+        yield -1, list(self._share_lines(width))
+        for section in sorted(
+            figures.performance if figures else [], key=lambda section: section.key != "gap"
+        ):
             if section.key == "gap":
-                yield [_heading(section.title), *map(_sentence, section.sentences)]
+                yield None, [heading(section.title), *map(sentence, section.sentences)]
             elif section.frame is not None:
-                yield [_heading("Statistics"), *_statistic_lines(section, width)]
-        for section in figures.facts if figures else []:
-            if lines := list(self._fact_lines(section)):
-                yield [_heading(section.title), *lines]
+                yield None, [heading("Statistics"), *table_lines(section, width)]
+        for section in facts:
+            shown = replace(section, sentences=()) if section.is_warning else section
+            if lines := list(fact_lines(shown, is_unfolded=self.is_unfolded, key="a")):
+                yield None, [heading(section.title), *lines]
 
     def _performance_lines(self, width: int) -> Iterator[Line]:
         """Yield the latency with the run beside it, throughput and stability; or why there is none."""
         latency, p99 = (find_latency(self.engine, key) for key in ("median_ms", "p99_ms"))
-        figures, label = self._figures, _LABEL if width >= _WIDE_FACTS else _LABEL - 2
+        figures, label = self._figures, LABEL if width >= _WIDE_FACTS else LABEL - 2
         if latency is not None:
             time, tail = f"{format_ms(latency)} ms ", "" if p99 is None else f" p99 {format_ms(p99)}"
             spark = _draw_run(figures.medians if figures else [], latency, width - label - len(time + tail))
@@ -225,23 +221,23 @@ class OverviewPane(EnginePane):
             yield Line(styled((title, "$muted"), (time, "bold"), (spark, "$primary"), tail), indent=label)
         for section in figures.performance if figures else []:
             if section.key == "timing":
-                yield from map(_sentence, section.sentences)
+                yield from map(sentence, section.sentences)
                 texts = {fact.column.title: str(fact) for fact in section.facts}
                 if texts.get("Stability", "").startswith("Stable."):
                     texts["Stability"] = "stable"
                 wanted = ("Throughput", "Stability", "Doubt")
-                yield from (_fact(title, texts[title], label) for title in wanted if title in texts)
+                yield from (fact(title, texts[title], label) for title in wanted if title in texts)
 
     def _finding_lines(self, width: int) -> Iterator[Line]:
         """Yield the worst findings: rule, saving, first layer and count; the title last, which may be cut."""
         lint = self.lint
         if lint is None:
-            yield from (_heading("Findings"), Line(Content.styled("…", "$muted")))
+            yield from (heading("Findings"), sentence("…", "$muted"))
             return
         count = f": {MOST_FINDINGS} of {len(lint.findings)}" if len(lint.findings) > MOST_FINDINGS else ""
-        yield _heading(f"Findings{count}")
+        yield heading(f"Findings{count}")
         if not lint.findings:
-            yield _sentence(fit_summary(Linted(self.engine, lint), width))
+            yield sentence(fit_summary(Linted(self.engine, lint), width))
         shown = lint.findings[:MOST_FINDINGS]
         rule = max((len(finding.rule.id) for finding in shown), default=0)
         place = max((len(describe_place(finding)) for finding in shown), default=0)
@@ -255,46 +251,27 @@ class OverviewPane(EnginePane):
                 FindingOpened(finding),
             )
 
-    def _doubt_lines(self) -> Iterator[Line]:
-        for section in self._figures.facts if self._figures else []:
-            if section.is_warning:
-                yield from (Line(Content.styled(printable(text), "$warning")) for text in section.sentences)
-
-    def _fact_lines(self, section: Section) -> Iterator[Line]:
-        facts = [
-            fact for fact in section.facts if fact.column.title and (self.is_unfolded or not fact.is_folded)
-        ]
-        label = max((cell_len(fact.column.title) + 1 for fact in facts), default=0)
-        yield from (_fact(fact.column.title, str(fact), max(_LABEL, min(label, 20))) for fact in facts)
-        folded = sum(fact.is_folded for fact in section.facts)
-        if folded and not self.is_unfolded:
-            yield Line(Content.styled(f"{folded} more: a", "$muted"))
-        yield from () if section.is_warning else map(_sentence, section.sentences)
-
     def _share_lines(self, width: int) -> Iterator[Line]:
         """Yield a bar per bound, kind, precision: Enter shows its layers."""
         engine, shown = self.engine, self.shown
         if shown is not None and shown.text:
-            text = describe_total(engine, shown.rows.index[shown.rows])
-            yield from (Line(Content.styled(printable(text), "$warning")), _EMPTY)
+            yield from (sentence(describe_total(engine, shown.rows.index[shown.rows]), "$warning"), EMPTY)
         if not engine.has_profile:
-            yield from (
-                Line(Content.styled(no_profile(engine) if len(engine) else no_layers(engine), "$warning")),
-                _EMPTY,
-            )
+            yield from (sentence(no_profile(engine) if len(engine) else no_layers(engine), "$warning"), EMPTY)
         reasons = list(self._figures.reasons) if self._figures else []
-        name = max(
-            (cell_len(str(value)) for key, table in self._totals.items() for value in table[key].dropna()),
-            default=9,
+        bars = {key: list(_make_bars(engine, key, table)) for key, table in self._totals.items()}
+        name = 1 + max(
+            cell_len(text)
+            for text in (*_GROUPS.values(), *(bar.name for rows in bars.values() for bar in rows))
         )
-        name = max(name, *map(len, _GROUPS.values())) + 1
-        for key, table in self._totals.items():
-            is_unknown = key == "bound" and reasons and not table[key].notna().any()
-            yield from _bar_lines(engine, key, table.head(0) if is_unknown else table, name, width)
+        heads = (("n", 5), ("ms", 9), ("%", 7)) if engine.has_profile else (("n", 5),)
+        for key, rows in bars.items():
+            is_unknown = key == "bound" and reasons and all(bar.link is None for bar in rows)
+            yield from bar_lines(_GROUPS[key], heads, () if is_unknown else rows, width, name)
             if is_unknown:
-                yield _sentence(reasons.pop(0))
-            yield _EMPTY
-        yield from (Line(Content.styled(printable(reason), "$muted")) for reason in reasons)
+                yield sentence(reasons.pop(0))
+            yield EMPTY
+        yield from (sentence(reason, "$muted") for reason in reasons)
 
     # What the screen asks
 
@@ -328,22 +305,6 @@ class OverviewPane(EnginePane):
     def action_zoom(self) -> None:
         super().action_zoom()
         self.show_facts()
-
-
-class Facts(LinkedText):
-    """A column of facts: `j` and `k` go from link to link, and scroll beyond the last."""
-
-    DEFAULT_CSS = "Facts { &:ansi > .text--chosen { background: ansi_default; text-style: bold underline; } }"
-
-    def on_focus(self) -> None:
-        if self.chosen is None:
-            self.action_next_link()
-
-    def action_move(self, rows: int) -> None:
-        before = self.chosen
-        (self.action_next_link if rows > 0 else self.action_previous_link)()
-        if self.chosen == before:
-            super().action_move(rows)
 
 
 def compute_figures(engine: Engine) -> Figures:
@@ -402,62 +363,23 @@ def describe_place(finding: Finding) -> str:
     return f"{finding.layers[0]}{more}" if finding.layers else ""
 
 
-# Lines
-
-_EMPTY = Line(Content(""))
-_STYLES = {"kind": kind_style, "precision": precision_style, "bound": lambda bound: _BOUNDS.get(bound, "")}
-
-
-def _heading(title: str) -> Line:
-    return Line(Content.styled(printable(title), "bold $primary"))
+_STYLES: dict[str, Callable[[str], str]] = {
+    "kind": kind_style,
+    "precision": precision_style,
+    "bound": lambda bound: _BOUNDS.get(bound, ""),
+}
 
 
-def _sentence(text: str) -> Line:
-    return Line(Content(printable(text)))
-
-
-def _fact(label: str, text: str, width: int = _LABEL) -> Line:
-    return Line(styled((f"{label:<{width}}", "$muted"), printable(text)), indent=width)
-
-
-def _bar_lines(engine: Engine, key: str, table: pd.DataFrame, name: int, width: int) -> Iterator[Line]:
-    has_times = engine.has_profile
-    value = "latency_ms" if has_times else "layers"
-    top = float(table[value].max()) if table[value].notna().any() else 0.0
-    heads = f"{'n':>5}{'ms':>9}{'%':>7}" if has_times else f"{'n':>5}"
-    yield Line(styled((f"{_GROUPS[key]:<{name}}", "bold $primary"), (heads, "$muted")))
-    room = max(0, width - name - len(heads) - 2)
+def _make_bars(engine: Engine, key: str, table: pd.DataFrame) -> Iterator[Bar]:
     for row in plain_rows(table):
-        word = engine.columns[key].format(row[key])
-        style = _STYLES[key](row[key]) if key in _STYLES and row[key] is not None else ""
-        numbers = f"{row['layers']:>5}"
-        numbers += (
-            f"{format_ms(row['latency_ms']):>9}{format_pct(row['latency_pct']):>7}" if has_times else ""
-        )
-        bar = format_bar(row[value] / top, room) if row[value] and top else ""
-        term = None if row[key] is None else f"{key}:{word}"
-        link = None if term is None else LayersFiltered(term)
-        text = "unknown" if row[key] is None else word
-        yield Line(
-            styled(
-                (f"{text:<{name}}", style or "$muted"),
-                numbers,
-                "  ",
-                (bar, f"not reverse {style or '$primary'}"),
-            ),
+        word = "unknown" if row[key] is None else engine.columns[key].format(row[key])
+        times = (format_ms(row["latency_ms"]), format_pct(row["latency_pct"])) if engine.has_profile else ()
+        style = "$muted" if row[key] is None else _STYLES[key](word) if key in _STYLES else ""
+        link = None if row[key] is None else LayersFiltered(f"{key}:{word}")
+        yield Bar(
+            word,
+            (str(row["layers"]), *times),
+            row["latency_ms" if engine.has_profile else "layers"],
+            style,
             link,
         )
-
-
-def _statistic_lines(section: Section, width: int) -> Iterator[Line]:
-    """Yield the table of the statistics; the last series are left out where it is narrow."""
-    columns = section.columns[: max(2, 1 + (width - 7) // 8)]
-    cells = zip(*section.cells(), strict=True)
-    titles = [column.title for column in columns]
-    for number, row in enumerate((titles, *([*cells_of_row[: len(columns)]] for cells_of_row in cells))):
-        numbers = "".join(f"{cell:>8}" for cell in row[1:])
-        yield Line(styled((f"{row[0]:<7}", "$muted"), (numbers, "" if number else "$muted")))
-
-
-def _count_rows(lines: Sequence[Line], width: int) -> int:
-    return sum(max(1, -(-line.content.cell_length // width)) for line in lines)

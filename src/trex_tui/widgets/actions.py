@@ -104,8 +104,9 @@ ACTIONS = (
     Action("p", "go_to_peak", "peak", "Go to the layer where most activations are live.", "memory", OFTEN, "maximum live"),
     # Lint
     Action("s", "toggle_sort", "sort", "Toggle sort: severity or saving.", "lint", OFTEN, "order by"),
+    Action("t", "toggle_reformats", "reformats", "Toggle findings and reformats.", "lint", OFTEN, "layout conversion copies"),
     Action("c", "choose_rule", "rule", "Show the findings of one rule.", "lint", OFTEN, "filter family"),
-    Action("x", "copy_suppression", "suppress", "Copy the lines of trex-tui.toml that suppress this finding.", "lint", SOMETIMES, "ignore"),
+    Action("x", "suppress", "suppress", "Suppress the finding in trex-tui.toml.", "lint", SOMETIMES, "ignore accept"),
     # Build
     Action("t", "next_view(1)", "view", "Next view of the build.", "build", OFTEN, "phases passes tactics memory strategies messages"),
     Action("T", "next_view(-1)", "previous view", "Previous view of the build.", "build"),
