@@ -154,8 +154,8 @@ def run(options: argparse.Namespace) -> int:
         chart_document,
         choose_blocks,
         compare_document,
-        explain_gate,
     )
+    from trex_tui.report.views.gates import explain_gate
 
     formats = ("text", "svg", "png", "json", "md", "html") if options.chart else _FORMATS[:-2]
     result = Result(options, formats)

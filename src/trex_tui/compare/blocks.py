@@ -210,41 +210,31 @@ def describe_columns(count: int, baseline: int) -> dict[str, Column]:
     columns = [
         Column("block", "block", "Position in the order of the baseline's execution."),
         Column(
-            "label",
-            "layer",
-            "Name of the main layer: the slowest working one, of the baseline if it has one.",
-            width=24,
+            "label", "layer", "Name of the main layer: the slowest, of the baseline if it has one.", width=24
         ),
         Column("kind", "kind", "Kind of the main layer."),
-        Column(
-            "evidence",
-            "match",
-            "Weakest evidence that the layers do the same work.",
-        ),
+        Column("evidence", "match", "Weakest evidence that the layers do the same work."),
         Column("confidence", "confidence", "At least this share of such matches is right."),
         Column("why", "why", "The evidence in words."),
     ]
+    first = letter(baseline)
     for position in range(count):
-        name = letter(position)
-        columns.append(Column(key_of(position, "layers"), f"{name} layers", f"Layers of {name}."))
-        columns.append(Column(key_of(position, "latency_ms"), f"{name} ms", f"Time of the layers of {name}."))
+        own = letter(position)
+        columns.append(Column(key_of(position, "layers"), f"{own} layers", f"Layers of {own}."))
+        columns.append(Column(key_of(position, "latency_ms"), f"{own} ms", f"Time of the layers of {own}."))
     for position in range(count):
-        if position != baseline:
-            name, first = letter(position), letter(baseline)
-            own = (
-                ("delta_ms", f"Δ {name}", f"Time in {name} less that in {first}."),
-                ("delta_pct", f"Δ {name} %", f"The same in percent of the time in {first}."),
-                ("changed", f"{name} changed", f"What differs from {first}."),
-                ("cause", f"{name} cause", "Cause of the difference in time."),
-                (
-                    "verdict",
-                    f"{name} noise",
-                    "Whether the times differ by more than the noise of single times.",
-                ),
-                ("delta_low_ms", f"Δ {name} from", "Lower edge of the 95 % interval of the difference."),
-                ("delta_high_ms", f"Δ {name} to", "Upper edge of the 95 % interval of the difference."),
-            )
-            columns += [Column(key_of(position, key), title, text) for key, title, text in own]
+        own = letter(position)
+        compared = (
+            ("delta_ms", f"Δ {own}", f"Time in {own} less that in {first}."),
+            ("delta_pct", f"Δ {own} %", f"The same in percent of the time in {first}."),
+            ("changed", f"{own} changed", f"What differs from {first}."),
+            ("cause", f"{own} cause", "Cause of the difference in time."),
+            ("verdict", f"{own} noise", "Whether the times differ by more than the noise of single times."),
+            ("delta_low_ms", f"Δ {own} from", "Lower edge of the 95 % interval of the difference."),
+            ("delta_high_ms", f"Δ {own} to", "Upper edge of the 95 % interval of the difference."),
+        )
+        for key, title, text in compared if position != baseline else ():
+            columns.append(Column(key_of(position, key), title, text))
     return {column.key: column for column in columns}
 
 
@@ -256,15 +246,11 @@ def objects(values: Iterable[object]) -> pd.Series:
 def _find_main_layer(members: Sequence[Sequence[Layer]], baseline: int) -> Layer:
     """Return the layer that names a block: the slowest working layer, of the baseline if it has one here."""
     layers = members[baseline] or next(layers for layers in members if layers)
-    return max(
-        layers,
-        key=lambda layer: (
-            layer.kind.is_work,
-            layer.row.latency_ms or 0.0,
-            layer.kind.multiplies,
-            -layer.index,
-        ),
-    )
+
+    def rank(layer: Layer) -> tuple[bool, float, bool, int]:
+        return layer.kind.is_work, layer.row.latency_ms or 0.0, layer.kind.multiplies, -layer.index
+
+    return max(layers, key=rank)
 
 
 def _label(layer: Layer) -> str:
@@ -292,13 +278,11 @@ def list_changes(
     around = find_surroundings(pair[0]), find_surroundings(pair[1])
     changes: list[list[Change]] = []
     for block in blocks:
-        before, after = (
-            [engine.layers[index] for index in block.layers[own]]
-            for engine, own in zip(pair, (baseline, position), strict=True)
-        )
+        before = [pair[0].layers[index] for index in block.layers[baseline]]
+        after = [pair[1].layers[index] for index in block.layers[position]]
         are_shared = block.evidence not in _BY_STRUCTURE
-        found = (
-            find_changes(before, after, pair, around, are_names_shared=are_shared) if before and after else []
+        is_there = before and after
+        changes.append(
+            find_changes(before, after, pair, around, are_names_shared=are_shared) if is_there else []
         )
-        changes.append(found)
     return changes

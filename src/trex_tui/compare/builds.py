@@ -83,8 +83,9 @@ class OtherTactic(NamedTuple):
             return f"skipped: {self.skipped}"
         if self.time_ms is None:
             return self.fate.value
+        pct = "" if self.pct is None else f" ({self.pct:+.1f} %)".replace("-", "−")
         rank = "" if self.rank is None else f", rank {self.rank}"
-        return f"{self.fate.value}: {format_ms(self.time_ms, TACTIC_DIGITS)} ms{_format_pct(self.pct)}{rank}"
+        return f"{self.fate.value}: {format_ms(self.time_ms, TACTIC_DIGITS)} ms{pct}{rank}"
 
 
 class BuildChoice(NamedTuple):
@@ -121,13 +122,11 @@ class BlockBuild(NamedTuple):
     """A block whose tactic changed.
 
     Attributes:
-        why: Explanation in sentences; engines are called A, B, … by their position.
         choices: Choices of the baseline and of the engine.
     """
 
     block: int
     because: Because
-    why: str
     choices: tuple[BuildChoice, BuildChoice]
 
 
@@ -201,14 +200,13 @@ def _explain_block(
         _build_choice(positions[side], layers[side], joins[side], own[side], tactics, own[1 - side], side)
         for side in (0, 1)
     )
-    sentences = [*_list_sentences(second, first), *_list_sentences(first, second)]
     sides = comparison.sides
     because = _find_reason(
         (first, second),
         has_other_precision=ChangeKind.PRECISION in _kinds(comparison, engine, block),
         has_other_device=has_other_device(sides[engine], sides[comparison.baseline]),
     )
-    return BlockBuild(block, because, " ".join(sentences), (first, second))
+    return BlockBuild(block, because, (first, second))
 
 
 def _find_main_layer(comparison: Comparison, position: int, block: int) -> int:
@@ -384,9 +382,6 @@ def _describe_skip(skipped: SkippedTactic) -> str:
     return ", ".join(filter(None, parts)) or f"too little {skipped.reason}"
 
 
-# Text
-
-
 def _find_reason(
     choices: tuple[BuildChoice, BuildChoice], *, has_other_precision: bool, has_other_device: bool
 ) -> Because:
@@ -405,30 +400,3 @@ def _find_reason(
     }
     found = next((because for because, is_true in reasons.items() if is_true), None)
     return found or (Because.TIMES if Fate.TIMED in fates else Because.UNKNOWN)
-
-
-def _list_sentences(choice: BuildChoice, other: BuildChoice) -> Iterator[str]:
-    """Yield sentences about the choice of one build and the other engine's tactic, from its log."""
-    own, theirs = letter(choice.engine), letter(other.engine)
-    if choice.problem:
-        yield f"{own}: {choice.problem}."
-        return
-    if choice.other.fate is not Fate.UNKNOWN:
-        yield f"{own}: {theirs}'s tactic {choice.other}."
-    if choice.margin_pct is not None and abs(choice.margin_pct) < NEAR_TIE_PCT:
-        yield f"{own}: near tie, the second is{_format_pct(choice.margin_pct, '')}."
-    if choice.is_cached:
-        yield f"{own}: from the timing cache."
-    if choice.reused_from is not None:
-        yield f"{own}: timed for an identical layer."
-    if choice.other_precision_ms is not None and choice.chosen is not None:
-        share = _format_pct(_compare(choice.other_precision_ms, choice.chosen))
-        best = format_ms(choice.other_precision_ms, TACTIC_DIGITS)
-        yield f"{own}: best {best} ms with inputs of {theirs}'s type{share}."
-
-
-def _format_pct(pct: float | None, brackets: str = "()") -> str:
-    if pct is None:
-        return ""
-    text = f"{pct:+.1f} %".replace("-", "−")
-    return f" ({text})" if brackets else f" {text}"

@@ -47,7 +47,7 @@ class Side(NamedTuple):
     """An engine in the comparison.
 
     Attributes:
-        label: Its name; with its directory or a number if engines have equal names.
+        label: Its name, with a number if engines have equal names.
         matched_layers: Number of layers in a block with a layer of another engine.
         matched_pct: Share of its time in such blocks, in percent; of its layers if there are no times.
         latency_sum_ms: Sum of its layers' times, per sample if the comparison is; None without a profile.
@@ -232,7 +232,7 @@ def _describe_sides(
     per: Sequence[int],
     blocks: Sequence[Block],
 ) -> tuple[Side, ...]:
-    labels = make_labels([engine.engine for engine in engines])
+    labels = _make_labels([engine.engine for engine in engines])
     sides = []
     for position, (layers, label, batch, divisor) in enumerate(
         zip(engines, labels, batches, per, strict=True)
@@ -262,21 +262,11 @@ def _describe_sides(
     return tuple(sides)
 
 
-def make_labels(engines: Sequence[Engine]) -> list[str]:
-    """Return unique labels of engines; equal names get the directories that differ, else a number."""
+def _make_labels(engines: Sequence[Engine]) -> list[str]:
+    """Return names of engines; those that are equal get a number."""
     names = [engine.name for engine in engines]
-    directories = [
-        next((file.resolve().parent.parts[1:] for file in engine.files.values()), ()) for engine in engines
-    ]
-    labels: list[str] = []
-    for name, own in zip(names, directories, strict=True):
-        alike = [other for other_name, other in zip(names, directories, strict=True) if other_name == name]
-        depths = range(1, len(own) + 1) if len(alike) > 1 else ()
-        depth = next((depth for depth in depths if len({other[-depth:] for other in alike}) == len(alike)), 0)
-        base = "/".join([*own[len(own) - depth :], name])
-        taken = labels.count(base) + sum(label.startswith(f"{base} (") for label in labels)
-        labels.append(f"{base} ({taken + 1})" if taken else base)
-    return labels
+    counts = [names[: position + 1].count(name) for position, name in enumerate(names)]
+    return [f"{name} ({count})" if count > 1 else name for name, count in zip(names, counts, strict=True)]
 
 
 # Differences
@@ -440,9 +430,7 @@ def _doubt_model(matched: Matched, side: Side, first: Side) -> Iterator[str]:
     empty = [compared.label for compared in (first, side) if not compared.layers]
     if empty:
         yield f"No layers known of {join_words(empty)}: totals only."
-    elif not matched.is_related:
-        yield f"{pair} seem to be different networks: too few matching layers. Compare totals only."
-    elif matched.are_few:
+    elif matched.is_related and matched.are_few:
         count = f"{first.matched_layers} of {plural(first.layers, 'layer')}"
         yield f"{pair} have similar layers, but few names match: {count} matched. Rename modules (--rename)."
     if matched.are_names_refused and matched.is_related:

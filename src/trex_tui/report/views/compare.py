@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -12,24 +12,30 @@ import pandas as pd
 
 from trex_tui.analysis.engines import COLUMNS as ENGINE_COLUMNS
 from trex_tui.analysis.engines import make_row
-from trex_tui.analysis.gates import FAILED, NOT_JUDGED, PASSED, GateResult
-from trex_tui.artifacts.kinds import FileKind
+from trex_tui.analysis.gates import GateResult
 from trex_tui.column import Column
 from trex_tui.compare.blocks import describe_columns, key_of, letter
-from trex_tui.compare.builds import TACTIC_DIGITS, BlockBuild, BuildDifference
+from trex_tui.compare.builds import TACTIC_DIGITS, BlockBuild, BuildChoice, BuildDifference
 from trex_tui.compare.changes import Change, ChangeKind
-from trex_tui.compare.comparison import Comparison, has_other_batch, has_other_device, total_by
-from trex_tui.compare.layers import Evidence
-from trex_tui.compare.noise import LEVEL, Judgement, Outcome
-from trex_tui.compare.reasons import BECOMES, CAUSE_NAMES, Cause, describe_causes
-from trex_tui.compare.verdicts import Verdict, explain_need
+from trex_tui.compare.comparison import Comparison, total_by
+from trex_tui.compare.noise import LEVEL
+from trex_tui.compare.reasons import BECOMES, CAUSE_NAMES, Cause
+from trex_tui.compare.verdicts import Verdict
 from trex_tui.engine.filter import FilterError, find_matches
 from trex_tui.engine.names import ShortNames, first_nodes
 from trex_tui.errors import Note, TrexError
 from trex_tui.report.charts import Chart
 from trex_tui.report.document import Document, Section, drop_empty_columns
 from trex_tui.report.selection import sort_rows
-from trex_tui.text import MISSING, format_ms, format_signed_ms, plural, printable
+from trex_tui.report.views.gates import count_gates, explain_gate, gates_section
+from trex_tui.report.views.verdicts import (
+    count_evidence,
+    describe_basis,
+    describe_difference,
+    describe_verdict,
+    evidence_section,
+)
+from trex_tui.text import format_ms, plural, printable
 
 VERSION = 2
 """Of the JSON."""
@@ -131,7 +137,7 @@ def _title(shown: Shown) -> str:
             f"{letter(position)} {printable(side.label)}" + (f": {verdict.outcome.value}" if verdict else "")
         )
     if shown.gates:
-        parts.append(f"gates: {_count_gates(shown.gates)}")
+        parts.append(f"gates: {count_gates(shown.gates)}")
     return " · ".join(parts)
 
 
@@ -142,10 +148,10 @@ def list_sections(shown: Shown) -> Iterator[Section]:
         texts = [printable(caution.text) for caution in comparison.cautions]
         yield Section("cautions", "Cautions", sentences=texts, is_warning=True)
     if shown.gates:
-        yield _gates_section(shown.gates)
+        yield gates_section(shown.gates)
     for position in comparison.others:
         yield difference_section(comparison, position)
-        yield _evidence_section(comparison, position)
+        yield evidence_section(comparison, position)
     yield _engines_section(comparison)
     for group in ("kind", "precision"):
         section = totals_section(comparison, group)
@@ -156,87 +162,7 @@ def list_sections(shown: Shown) -> Iterator[Section]:
         yield builds_section(shown, builds)
 
 
-# Verdicts and reasons
-
-
-def describe_verdict(comparison: Comparison, position: int) -> str:
-    """Return `faster −0.2098 ms (−42.05 %), 95 % interval −0.2103 to −0.2093 ms`, as far as it is known."""
-    verdict, difference = comparison.verdicts[position], comparison.differences[position]
-    judgement = verdict.judgement
-    if not difference.is_related:
-        return "different networks"
-    if judgement.outcome is not Outcome.UNKNOWN:
-        by = " by single layer times" if verdict.is_by_layers else ""
-        text = f"{judgement.outcome.value}{by} {_describe_change(judgement.difference, judgement.difference_pct)}"
-        if judgement.interval is None:
-            return text
-        low, high = (format_signed_ms(edge) for edge in judgement.interval)
-        return f"{text}, {100 * LEVEL:.0f} % interval {low} to {high} ms"
-    if judgement.values is not None:
-        change = _describe_change(judgement.difference, judgement.difference_pct)
-        return f"{change} by printed medians, noise unknown"
-    if difference.delta_ms is not None:
-        return f"{_describe_change(difference.delta_ms, difference.delta_pct)} by layer times, noise unknown"
-    return "unknown"
-
-
-def _describe_change(delta_ms: float | None, pct: float | None) -> str:
-    text = MISSING if delta_ms is None else f"{format_signed_ms(delta_ms)} ms"
-    return text if pct is None else f"{text} ({pct:+.2f} %)".replace("-", "−")
-
-
-def describe_difference(comparison: Comparison, position: int) -> str:
-    """Return the difference of layer times and its causes in a sentence, and first what makes it no matter of kernels."""
-    side, first = comparison.sides[position], comparison.sides[comparison.baseline]
-    difference = comparison.differences[position]
-    if not difference.is_related:
-        count = f"{first.matched_layers} of {plural(first.layers, 'layer')}"
-        return f"Different networks: {count} of {letter(comparison.baseline)} match. Compare totals only."
-    parts = []
-    if has_other_batch(side, first):
-        parts.append(f"batch {side.batch} against {first.batch}")
-    if has_other_device(side, first):
-        parts.append(f"{side.device} against {first.device}")
-    if parts:
-        parts[-1] += f"; times are per {'sample' if comparison.is_per_sample else 'inference'}"
-    if abs(difference.unattributed_ms) > 0.0005:
-        missing = side.untimed_layers + first.untimed_layers
-        parts.append(f"incomplete: {plural(missing, 'layer')} without a time")
-    start = ", ".join(parts)
-    start = f"{start[:1].upper()}{start[1:]}. " if start else ""
-    return start + _describe_times(comparison, position)
-
-
-def _describe_times(comparison: Comparison, position: int) -> str:
-    verdict, difference = comparison.verdicts[position], comparison.differences[position]
-    engine, baseline = letter(position), letter(comparison.baseline)
-    delta, noise = difference.delta_ms, difference.noise
-    if delta is None or noise is None:
-        is_engine = comparison.sides[position].latency_sum_ms is None
-        files = comparison.engines[position if is_engine else comparison.baseline]
-        why = explain_need(files, FileKind.PROFILE, "needs --exportProfile")
-        return f"{engine if is_engine else baseline} has no profile ({why}): layer times are not compared."
-    share = "" if difference.delta_pct is None else f" ({abs(difference.delta_pct):.1f} %)"
-    is_noise, outcome = abs(delta) <= noise.sum_ms, verdict.outcome
-    word = "slower" if delta > 0 else "faster"
-    causes = describe_causes(difference.reasons)
-    because = f": {causes}" if causes else ""
-    agrees = f"layer times agree within noise ({format_signed_ms(delta)} ms)"
-    whole = f"{engine} is {abs(delta):.4f} ms{share} {word} than {baseline} by the sum of layer times"
-    if outcome is Outcome.SAME:
-        rest = agrees if is_noise else whole.replace(f" than {baseline} by", " by")
-        return f"{engine} and {baseline} do not differ beyond noise end to end; {rest}."
-    if outcome is Outcome.UNKNOWN and is_noise:
-        return f"{engine} and {baseline} take the same: {agrees}."
-    if outcome is Outcome.UNKNOWN or (outcome.value == word and not is_noise):
-        return f"{whole}{because}."
-    pct = verdict.judgement.difference_pct
-    change = "" if pct is None else f" ({pct:+.2f} %)".replace("-", "−")
-    end_to_end = f"{engine} is {outcome.value} than {baseline} end to end{change}"
-    if is_noise:
-        return f"{end_to_end}; {agrees}."
-    sums = f"{abs(delta):.4f} ms{share} {'more' if delta > 0 else 'less'}"
-    return f"{end_to_end}, but its layer times add up to {sums}{because}."
+# Differences, engines and sums
 
 
 def difference_section(comparison: Comparison, position: int) -> Section:
@@ -273,163 +199,6 @@ def difference_section(comparison: Comparison, position: int) -> Section:
     return replace(section, frame=pd.concat([frame, whole], ignore_index=True), columns=columns, noun="cause")
 
 
-def describe_end_to_end(verdict: Verdict) -> str:
-    """Return the basis of a verdict as a sentence without full stop."""
-    judgement = verdict.judgement
-    what = "the sum of single layer times" if verdict.is_by_layers else "the median latency"
-    shown = _describe_interval(judgement)
-    if judgement.outcome is Outcome.UNKNOWN:
-        printed = f"printed medians differ by {shown}, " if judgement.values else ""
-        return f"{printed}significance not tested: {judgement.reason}"
-    tick = judgement.tick or 0.0
-    if judgement.outcome is not Outcome.SAME:
-        words = f"{what} is {'higher' if judgement.outcome is Outcome.SLOWER else 'lower'}"
-    elif abs(judgement.difference or 0.0) <= tick * 1.000001:
-        words = f"{what} differs by at most a timer tick ({tick:.4g} ms)"
-    else:
-        words = f"the difference of {what} may be noise"
-    text = f"{words}, {judgement.scope}: {shown}"
-    return f"{text}; {judgement.reason}" if judgement.reason else text
-
-
-def _describe_interval(judgement: Judgement) -> str:
-    shown = _describe_change(judgement.difference, judgement.difference_pct)
-    if judgement.interval is not None:
-        low, high = judgement.interval
-        shown += f", 95 % interval {low:+.4g} to {high:+.4g} ms".replace("-", "−")
-    return shown
-
-
-def _evidence_section(comparison: Comparison, position: int) -> Section:
-    verdict, difference = comparison.verdicts[position], comparison.differences[position]
-    lines = [f"End to end: {printable(describe_end_to_end(verdict))}."]
-    if verdict.outcome is not Outcome.UNKNOWN and verdict.judgement.method:
-        lines.append(f"Method: {verdict.judgement.method}.")
-    if noise := difference.noise:
-        threshold = f"{noise.pct:.1f} % ({noise.source}) or a tick of the timer ({noise.tick_ms:.4g} ms)"
-        lines.append(f"Unchanged layers: times within {threshold}.")
-    if judged := _count_verdicts(comparison, position):
-        lines.append(judged)
-    counts = count_evidence(comparison, position)
-    texts = [
-        f"{count} by {evidence}" for evidence, count in counts.items() if evidence != Evidence.NONE.value
-    ]
-    if alone := counts.get(Evidence.NONE.value):
-        texts.append(f"{alone} in one engine only")
-    lines.append(f"Blocks matched: {', '.join(texts) or 'none'}.")
-    suffix = "" if len(comparison.engines) == 2 else f" on {letter(position)}"
-    return Section(f"evidence-{letter(position).lower()}", f"Evidence{suffix}", sentences=lines)
-
-
-def count_evidence(comparison: Comparison, position: int) -> dict[str, int]:
-    """Return the number of blocks per evidence, of those with layers of the engine or the baseline."""
-    ends = [comparison.blocks[key_of(end, "layers")].map(bool) for end in (comparison.baseline, position)]
-    evidence = comparison.blocks["evidence"].where(ends[0] & ends[1], Evidence.NONE.value)[ends[0] | ends[1]]
-    counts = evidence.value_counts()
-    return {kind.value: int(counts[kind.value]) for kind in Evidence if kind.value in counts}
-
-
-def _count_verdicts(comparison: Comparison, position: int) -> str:
-    key = key_of(position, "verdict")
-    if key not in comparison.blocks:
-        return ""
-    words = {"slower": "slower", "faster": "faster", "same": "within noise", "unknown": "not judged"}
-    counts = Counter(comparison.blocks[key].dropna())
-    parts = [f"{counts[outcome]} {word}" for outcome, word in words.items() if counts[outcome]]
-    judged = plural(counts.total(), "block")
-    return (
-        f"Single times of layers judge {judged}: {', '.join(parts)} (95 % each, within one run)."
-        if parts
-        else ""
-    )
-
-
-# Gates and engines
-
-
-def _count_gates(gates: Iterable[GateResult]) -> str:
-    counts = Counter(result.state for result in gates)
-    return ", ".join(f"{counts[state]} {state}" for state in (FAILED, NOT_JUDGED, PASSED) if counts[state])
-
-
-def _gates_section(gates: Sequence[GateResult]) -> Section:
-    """Return a row for each gate and engine; failed ones first, then those that are not judged."""
-    order = (FAILED, NOT_JUDGED, PASSED)
-    rows = [
-        (
-            result.state,
-            printable(result.gate.text),
-            printable(result.subject),
-            *(format_metric(result.gate.metric, value) for value in (result.value, result.baseline)),
-            _format_compared(result),
-            _format_range(result),
-            printable(result.note),
-        )
-        for result in sorted(gates, key=lambda result: order.index(result.state))
-    ]
-    titles = (
-        "gate",
-        "condition",
-        "engine",
-        "value",
-        "baseline",
-        "change",
-        "95 % interval of the change",
-        "note",
-    )
-    columns = [
-        Column(f"gate_{number}", title, priority=min(number, 5)) for number, title in enumerate(titles)
-    ]
-    frame = pd.DataFrame(rows, columns=[column.key for column in columns])
-    is_bad = any(result.is_met is not False for result in gates)
-    section = Section(
-        "gates", "Gates", sentences=[f"{_count_gates(gates)}."], frame=frame, columns=columns, noun="gate"
-    )
-    return drop_empty_columns(replace(section, is_warning=is_bad))
-
-
-def format_metric(metric: str, value: float | None) -> str | None:
-    """Return the value of a metric with its unit; the interval of a verdict is that of the median latency."""
-    if value is None:
-        return None
-    return Column("verdict_ms" if metric == "verdict" else metric, "").format(value, with_unit=True)
-
-
-def _format_signed(metric: str, value: float) -> str:
-    return ("−" if value < 0 else "+") + (format_metric(metric, abs(value)) or "")
-
-
-def _format_compared(result: GateResult) -> str | None:
-    gate = result.gate
-    if not gate.is_relative or result.is_met is None:
-        return None
-    if result.compared is None:
-        return "more than any percentage"
-    if not result.compared:
-        return "no change"
-    if gate.is_percent:
-        return f"{result.compared:+.2f} %".replace("-", "−")
-    return _format_signed(gate.metric, result.compared)
-
-
-def _format_range(result: GateResult) -> str | None:
-    if result.interval is None:
-        return None
-    low, high = (_format_signed(result.gate.metric, edge) for edge in result.interval)
-    return f"{low} to {high}"
-
-
-def explain_gate(result: GateResult) -> str:
-    """Return the result of a gate in a sentence without full stop."""
-    gate, subject = result.gate, printable(result.subject)
-    if result.is_met is None or gate.word:
-        return f"{subject}: {gate.name}: {printable(result.note)}"
-    words = f"{subject}: {gate.name} is {format_metric(gate.metric, result.value)}"
-    if compared := _format_compared(result):
-        words += f", {compared} against {format_metric(gate.metric, result.baseline)}"
-    return f"{words}; {printable(result.note)}" if result.note else words
-
-
 def _engines_section(comparison: Comparison) -> Section:
     rows = []
     for position, (side, engine) in enumerate(zip(comparison.sides, comparison.engines, strict=True)):
@@ -457,9 +226,6 @@ def _engines_section(comparison: Comparison) -> Section:
     ]
     frame = pd.DataFrame(rows)[[column.key for column in columns]].convert_dtypes()
     return drop_empty_columns(Section("engines", "Engines", frame=frame, columns=columns, noun="engine"))
-
-
-# Sums
 
 
 def totals_section(comparison: Comparison, group: Group) -> Section:
@@ -662,8 +428,14 @@ def _list_choices(comparison: Comparison, engine: int, build: BlockBuild) -> Ite
             choice.margin_pct,
             len(choice.candidates) if is_known else None,
             choice.skipped if is_known else None,
-            str(choice.other) if is_known else choice.problem,
+            _describe_other(choice) if is_known else choice.problem,
         )
+
+
+def _describe_other(choice: BuildChoice) -> str:
+    if choice.other_precision_ms is None:
+        return str(choice.other)
+    return f"{choice.other}; best in its precision: {format_ms(choice.other_precision_ms, TACTIC_DIGITS)} ms"
 
 
 # Charts
@@ -756,7 +528,7 @@ def _verdict_data(verdict: Verdict) -> dict[str, Any]:
     return {
         "outcome": judgement.outcome,
         "is_by_layers": verdict.is_by_layers,
-        "why": describe_end_to_end(verdict),
+        "why": describe_basis(verdict),
         "difference_ms": judgement.difference,
         "difference_pct": judgement.difference_pct,
         "interval_ms": judgement.interval,
