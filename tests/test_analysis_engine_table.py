@@ -189,7 +189,8 @@ def test_groups_never_mix_models(tmp_path: Path) -> None:
     shutil.copytree(SAMPLES / "alexnet", tmp_path / "a")
     shutil.copytree(SAMPLES / "alexnet", tmp_path / "b")
     shutil.copytree(SAMPLES / "resnet18", tmp_path / "c")
-    groups = group_engines(table_of(tmp_path), ["device"], "latency_median_ms")
+    groups = group_engines(table_of(tmp_path).frame, ["device"], ["latency_median_ms"])
     assert groups["engines"].tolist() == [2, 1]
-    assert (groups["min"] <= groups["median"]).all()
+    assert (groups["min_latency_median_ms"] <= groups["median_latency_median_ms"]).all()
+    assert [len(names) for names in groups["members"]] == [2, 1]
     assert groups["model"].nunique() == 2

@@ -429,9 +429,9 @@ def _make_frame(rows: Sequence[Row], columns: Iterable[str]) -> pd.DataFrame:
     for key in columns:
         values = [tuple(value) if isinstance(value := row.get(key), list) else value for row in rows]
         known = {type(value) for value in values if value is not None}
-        kind: Any = (
-            TEXT if known <= {str} else "boolean" if known == {bool} else INT if known == {int} else FLOAT
-        )
+        kind: Any = "boolean" if known == {bool} else INT if known == {int} else FLOAT
+        if known == {str} or not (known or (key in COLUMNS and COLUMNS[key].unit.name)):
+            kind = TEXT
         kind = object if tuple in known else kind
         series[key] = pd.Series(pd.array(values, kind))
     return pd.DataFrame(series)
@@ -466,20 +466,35 @@ def sort_by_date(table: EngineTable) -> EngineTable:
     return EngineTable(frame, {**table.columns, **CHANGES}, table.notes)
 
 
-def group_engines(table: EngineTable, keys: Sequence[str], measure: str) -> pd.DataFrame:
-    """Return a row per model and combination of columns: engines, count, min, median and max of a measure."""
-    groups = table.frame.groupby(
-        ["model", *(key for key in keys if key != "model")], dropna=False, sort=False
-    )
-    ranges = groups[measure].agg(["count", "min", "median", "max"])
-    ranges.insert(0, "engines", groups.size())
-    return ranges.reset_index()
+def group_engines(frame: pd.DataFrame, keys: Sequence[str], measures: Sequence[str]) -> pd.DataFrame:
+    """Return a row per model and combination of columns: engines, ranges of measures, and the best of the first measure.
+
+    Args:
+        frame: Rows of an `EngineTable`; those with an error are left out.
+
+    Returns:
+        The keys; `engines`, their number; `min_M`, `median_M` and `max_M` of each measure; `best` and `members`, names.
+    """
+    by = ["model", *(key for key in keys if key != "model")]
+    groups = frame[frame["error"].isna()].groupby(by, dropna=False, sort=False)
+    table = groups.size().rename("engines").to_frame()
+    for measure in measures:
+        table[[f"{part}_{measure}" for part in RANGE]] = groups[measure].agg(list(RANGE))
+    is_rate = measures[0].endswith(("_qps", "per_s"))
+    ranked = frame.dropna(subset=[measures[0]]).sort_values(measures[0], ascending=not is_rate, kind="stable")
+    table["best"] = ranked.groupby(by, dropna=False, sort=False)["engine"].first()
+    table["members"] = groups["engine"].agg(tuple)
+    return table.reset_index()
+
+
+RANGE = ("min", "median", "max")
 
 
 def varying_columns(table: EngineTable) -> list[str]:
     """Return the columns that are worth showing: with more than one value; `engine` and `error` too."""
     frame = table.frame
-    are_varying = {key: len(frame) == 1 or len(set(map(str, frame[key].dropna()))) > 1 for key in frame}
+    is_alone = frame["error"].isna().sum() == 1
+    are_varying = {key: is_alone or len(set(map(str, frame[key].dropna()))) > 1 for key in frame}
     is_repeated = frame["model"].isna() | frame["model"].eq(frame["engine"])
     are_varying["model"] = not is_repeated.all() and are_varying["model"]
     known = [key for key in frame if frame[key].notna().any()]

@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
     from trex_tui.analysis.engines import read_engines, sort_by_date
     from trex_tui.cli.loading import Loader
     from trex_tui.report.selection import choose_rows, named_column, named_columns, sort_rows, split_names
-    from trex_tui.report.views.engines import RANGED, Axes, list_engine_groups, list_engines
+    from trex_tui.report.views.engines import RANGED, choose_axes, list_engine_groups, list_engines
 
     result = Result(options)
     loader = Loader(options)
@@ -93,10 +93,9 @@ def run(options: argparse.Namespace) -> int:
         if not measures:
             raise TrexError("--by: no engine has a measured value; choose measures with --columns")
         return result.write(list_engine_groups(table, index, keys, measures, top), loader.inputs())
-    axes = None
-    if result.format in ("md", "html"):
-        axes = Axes(*named_columns(table, split_names(options.pareto)))
-    return result.write(list_engines(table, index, columns, top, axes), loader.inputs())
+    axes = choose_axes(table, named_columns(table, split_names(options.pareto)))
+    charts = axes if result.format in ("md", "html") else None
+    return result.write(list_engines(table, index, columns, top, charts), loader.inputs())
 
 
 @contextmanager

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from trex_tui.cli.options import CommandParser, add_by, add_filter, add_paths, add_result, add_top
 from trex_tui.cli.results import Result, complain
 from trex_tui.errors import TrexError
+
+if TYPE_CHECKING:
+    from trex_tui.engine.model import Engine
+    from trex_tui.report.document import Document
 
 HELP = "Show an overview and time breakdown per engine"
 EPILOG = """\
@@ -32,28 +38,39 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from trex_tui.cli.loading import Loader
-    from trex_tui.engine.filter import describe_no_match
     from trex_tui.report.document import Document
-    from trex_tui.report.selection import choose_rows, named_columns, split_names
+    from trex_tui.report.selection import split_names
     from trex_tui.report.views.engine import HOTTEST, summarize
-    from trex_tui.report.views.layers import list_groups
 
-    if options.filter and options.by is None:
+    by = None if options.by is None else split_names(options.by)
+    if by == []:
+        raise TrexError("--by: name columns, such as kind,precision")
+    if options.filter and by is None:
         raise TrexError("--filter needs --by; `trex-tui layers` filters the list of layers")
-    result = Result(options, _GROUPED if options.by else ("text", "json", "md", "html"))
+    result = Result(options, _GROUPED if by else ("text", "json", "md", "html"))
     loader = Loader(options)
     engines, strays = loader.load_all()
-    parts = []
-    for engine in engines:
-        if options.by is None:
-            parts.append(summarize(engine, HOTTEST if options.top is None else options.top or None))
-            continue
-        rows = choose_rows(engine, options.filter)
-        if options.filter and not rows.any():
-            name = f"{engine.name}: " if len(engines) > 1 else ""
-            complain(name + describe_no_match(engine, options.filter))
-        parts.append(list_groups(engine, named_columns(engine, split_names(options.by)), rows, options.top))
-    key, version = ("cross-table", 2) if options.by else ("summary", 3)
     title = engines[0].name if len(engines) == 1 else f"{len(engines)} engines"
-    document = Document(key, title, notes=strays, parts=parts, version=version)
+    if by:
+        parts = [_group(engine, by, options, has_name=len(engines) > 1) for engine in engines]
+        keys = list(
+            dict.fromkeys(column.key for part in parts for column in part.sections[0].columns[: len(by)])
+        )
+        document = Document("cross-table", title, notes=strays, parts=parts, data={"by": keys}, version=2)
+    else:
+        top = HOTTEST if options.top is None else options.top or None
+        parts = [summarize(engine, top) for engine in engines]
+        document = Document("summary", title, notes=strays, parts=parts, version=3)
     return result.write(document, loader.inputs(), is_unfolded=options.all)
+
+
+def _group(engine: Engine, by: Sequence[str], options: argparse.Namespace, *, has_name: bool) -> Document:
+    """Return the groups of the layers of an engine."""
+    from trex_tui.engine.filter import describe_no_match
+    from trex_tui.report.selection import choose_rows, named_columns
+    from trex_tui.report.views.layers import list_groups
+
+    rows = choose_rows(engine, options.filter)
+    if options.filter and not rows.any():
+        complain((f"{engine.name}: " if has_name else "") + describe_no_match(engine, options.filter))
+    return list_groups(engine, named_columns(engine, by), rows, options.top)

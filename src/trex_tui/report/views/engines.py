@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from trex_tui._version import __version__
-from trex_tui.analysis.engines import CHANGES, COLUMNS, EngineTable, varying_columns
+from trex_tui.analysis.engines import CHANGES, COLUMNS, RANGE, EngineTable, group_engines, varying_columns
 from trex_tui.column import RARE, Column
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.errors import TrexError
@@ -40,6 +40,20 @@ class Axes(NamedTuple):
     x: Column | None = None
     y: Column | None = None
     color: Column | None = None
+
+
+def choose_axes(table: EngineTable, columns: Sequence[Column]) -> Axes:
+    """Return the axes of the Pareto charts that the user named.
+
+    Raises:
+        TrexError: They are not two or three, or one of the first two is not a number.
+    """
+    if len(columns) not in (0, 2, 3):
+        raise TrexError("--pareto: name two measures, and a column for the color if you want")
+    for column in columns[:2]:
+        if not is_number(table.frame[column.key]):
+            raise TrexError(f"--pareto: {column.key} is not a number")
+    return Axes(*columns)
 
 
 def list_engines(
@@ -119,22 +133,15 @@ def list_engine_groups(
     for measure in measures:
         if not is_number(frame[measure.key]):
             raise TrexError(f"--columns: {measure.key} is not a number; groups have ranges of numbers")
-    by = ["model", *(column.key for column in keys if column.key != "model")]
-    groups = frame[frame["error"].isna()].groupby(by, dropna=False, sort=False)
-    ranges = groups.size().rename("engines").to_frame()
-    columns = [*(table.columns[key] for key in by), Column("engines", "engines", "Engines of the group.")]
+    shown = group_engines(frame, [column.key for column in keys], [measure.key for measure in measures])
+    columns = [table.columns[key] for key in shown if key in table.columns]
+    columns.append(Column("engines", "engines", "Engines of the group."))
     for measure in measures:
-        for part in ("min", "median", "max"):
-            column = Column(f"{part}_{measure.key}", f"{part} {measure.title}", f"{part} of the group. {measure.help}",
-                            priority=1 if part == "median" else 3)  # fmt: skip
-            ranges[column.key] = groups[measure.key].agg(part)
-            columns.append(column)
-    first = measures[0]
-    is_rate = first.key.endswith(("_qps", "per_s"))
-    sorted_rows = frame.sort_values(first.key, ascending=not is_rate, kind="stable", na_position="last")
-    ranges["best"] = sorted_rows.groupby(by, dropna=False, sort=False)["engine"].first()
-    columns.append(Column("best", "best", f"Engine of the group with the best {first.title}.", width=12))
-    shown = ranges.reset_index()
+        for part in RANGE:
+            key, title = f"{part}_{measure.key}", f"{part} {measure.title}"
+            priority = 1 if part == "median" else RARE
+            columns.append(Column(key, title, f"{part} of the group. {measure.help}", priority=priority))
+    columns.append(Column("best", "best", f"Engine of the group with the best {measures[0].title}.", width=12))
     section = _section(
         "row_groups", shown, [c for c in columns if shown[c.key].notna().any()], [_count(table, index)]
     )

@@ -149,7 +149,7 @@ def list_groups(engine: Engine, keys: Sequence[Column], rows: pd.Series, top: in
     """Return layers and time in groups, instead of the summary.
 
     Raises:
-        TrexError: A column differs for every layer, or is given twice.
+        TrexError: A column differs for every layer.
     """
     for column in keys:
         if column.key.endswith(("_ms", "_pct", "_per_s", "_per_byte")):
@@ -157,8 +157,6 @@ def list_groups(engine: Engine, keys: Sequence[Column], rows: pd.Series, top: in
                 f"--by: {column.key} differs for every layer; choose kind, precision, tactic, ..."
             )
     names = [column.key for column in keys]
-    if len(set(names)) < len(names):
-        raise TrexError(f"--by: {next(name for name in names if names.count(name) > 1)} is given twice")
     section = totals_section(engine, names, f"Layers by {', '.join(names)}", rows)
     section = replace(section, sentences=[describe_total(engine, rows.index[rows])])
     return Document("cross-table", engine.name, [limit_rows(section, top)], engine.notes)
