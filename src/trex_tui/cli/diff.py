@@ -75,7 +75,7 @@ def add_arguments(parser: CommandParser) -> None:
     add_paths(parser)
     add_filter(parser)
     add_sort(parser, "largest difference first")
-    add_top(parser)
+    add_top(parser, 20)
     parser.add_argument(
         "--rename",
         action="append",
@@ -148,7 +148,6 @@ def run(options: argparse.Namespace) -> int:
     from trex_tui.compare.gates import METRICS, judge_gates
     from trex_tui.compare.names import parse_rename
     from trex_tui.report.views.compare import (
-        DEFAULT_TOP,
         Shown,
         blocks_document,
         chart_document,
@@ -178,8 +177,7 @@ def run(options: argparse.Namespace) -> int:
         count_findings=_count_findings(comparison, gates),
     )
     builds = [explain_builds(comparison, engine) for engine in comparison.others] if options.why else []
-    top = DEFAULT_TOP if options.top is None else options.top or None
-    shown = Shown(comparison, index, top, options.filter, results, builds, strays)
+    shown = Shown(comparison, index, options.top or None, options.filter, results, builds, strays)
     if options.chart:
         document = chart_document(shown, options.chart)
     else:

@@ -39,8 +39,6 @@ from trex_tui.text import format_ms, plural, printable
 
 VERSION = 2
 """Of the JSON."""
-DEFAULT_TOP = 20
-"""Blocks that people see without `--top`."""
 Group = Literal["kind", "precision"]
 _MOST_GROUPS = 20
 _MOST_PARTS, _MOST_VALUES = 3, 24
@@ -63,7 +61,7 @@ class Shown:
 
     comparison: Comparison
     index: pd.Index
-    top: int | None = DEFAULT_TOP
+    top: int | None = None
     filter_text: str = ""
     gates: Sequence[GateResult] = ()
     builds: Sequence[BuildDifference] = ()
