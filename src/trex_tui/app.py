@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -21,7 +20,7 @@ from textual.widgets import Static
 from trex_tui.config import config_path
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.screens.jobs import JobDone, finish_job, start_job
-from trex_tui.screens.settings import Settings, choose_theme
+from trex_tui.screens.settings import DEFAULT_THEME, Settings
 from trex_tui.screens.terminal import Signals, lasting
 from trex_tui.text import printable
 from trex_tui.widgets.actions import APP, bindings
@@ -84,6 +83,7 @@ class TrexApp(App[int]):
     Args:
         paths: What to open.
         find: Finds the engines at paths, in a thread; pandas is imported there.
+        theme: The theme to begin with.
     """
 
     TITLE = "trex-tui"
@@ -100,7 +100,7 @@ class TrexApp(App[int]):
     }
     """
 
-    def __init__(self, paths: Sequence[str], find: FindEngines) -> None:
+    def __init__(self, paths: Sequence[str], find: FindEngines, theme: str = DEFAULT_THEME) -> None:
         self.settings = Settings(config_path("settings.json"))
         super().__init__()
         self.animation_level = "none"
@@ -109,10 +109,9 @@ class TrexApp(App[int]):
         self._filters_of_text: list[LineFilter] = [AsciiFilter()] if is_ascii() else []
         self.failure = ""
         self.signals = Signals(self)
-        for theme in THEMES:
-            self.register_theme(theme)
-        name = choose_theme(os.environ, self.settings.get("theme"))
-        self.theme = name if name in self.available_themes else THEMES[0].name
+        for own in THEMES:
+            self.register_theme(own)
+        self.theme = theme if theme in self.available_themes else DEFAULT_THEME
 
     def get_default_screen(self) -> Screen[None]:
         return LoadingScreen(self.paths)
@@ -239,13 +238,13 @@ class TrexApp(App[int]):
         show_help(self)
 
 
-def run_app(paths: Sequence[str], find: FindEngines) -> int:
+def run_app(paths: Sequence[str], find: FindEngines, theme: str) -> int:
     """Run the explorer; return the exit code.
 
     Raises:
         TrexError: The paths cannot be opened.
     """
-    app = TrexApp(paths, find)
+    app = TrexApp(paths, find, theme)
     app.run()
     if app.failure:
         raise TrexError(app.failure)

@@ -44,11 +44,14 @@ def run(options: argparse.Namespace) -> int:
     from trex_tui.config import config_path
     from trex_tui.screens.settings import Settings, choose_theme
 
-    # Before Textual is imported: it decides at its start whether NO_COLOR removes colors or turns them into greys.
-    os.environ["TEXTUAL_THEME"] = choose_theme(os.environ, Settings(config_path("settings.json")).get("theme"))
+    theme = choose_theme(os.environ, Settings(config_path("settings.json")).get("theme"))
+    os.environ.pop("TEXTUAL_THEME", None)
+    if theme.startswith("ansi-"):
+        # Before Textual is imported: with NO_COLOR it decides at once whether to remove colors or to turn them into greys.
+        os.environ["TEXTUAL_THEME"] = theme
     from trex_tui.app import run_app
 
-    return run_app(paths, finder(options))
+    return run_app(paths, finder(options), theme)
 
 
 def finder(options: argparse.Namespace) -> FindEngines:

@@ -15,12 +15,13 @@ from textual.widgets import ContentSwitcher, Tabs
 
 from trex_tui.analysis.conditions import find_doubts
 from trex_tui.analysis.engines import find_precision
+from trex_tui.analysis.memory import memory_facts
 from trex_tui.analysis.timing import find_latency, timing_facts
 from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.engine.filter import FilterError, describe_no_match, find_matches, join_filters
 from trex_tui.engine.model import Engine
 from trex_tui.errors import Severity
-from trex_tui.frames import plain_rows, total
+from trex_tui.frames import plain_rows
 from trex_tui.lint.run import LintResult, run_rules
 from trex_tui.report.document import Document, plain
 from trex_tui.screens import dialogs
@@ -30,6 +31,7 @@ from trex_tui.screens.jobs import JobDone, finish_job, start_job
 from trex_tui.screens.latency import LatencyPane
 from trex_tui.screens.layers import LayersPane
 from trex_tui.screens.lint import LintPane
+from trex_tui.screens.memory import MemoryPane
 from trex_tui.screens.overview import OverviewPane
 from trex_tui.screens.pane import (
     EnginePane,
@@ -51,7 +53,7 @@ PANES: dict[str, Callable[[Engine], EnginePane]] = {
     "layers": LayersPane,
     "latency": LatencyPane,
     "charts": StubPane.for_tab("charts"),
-    "memory": StubPane.for_tab("memory"),
+    "memory": MemoryPane,
     "lint": LintPane,
     "build": StubPane.for_tab("build"),
     "compare": StubPane.for_tab("compare"),
@@ -310,7 +312,10 @@ class EngineScreen(MainScreen):
     def _show_filter(self) -> None:
         text, count = self.shown.text, int(self.shown.rows.sum())
         remark = f"/{text}  {count} of {plural(len(self.engine), 'layer')}" if text else ""
-        self.query_one(TabLine).show_remark(shorten_engine(remark, 48))
+        has_room = self.query_one(TabLine).show_remark(shorten_engine(remark, 48))
+        self.query_one(HeaderLine).show(
+            remark="" if has_room else shorten_engine(remark, max(24, self.size.width // 2))
+        )
         if self.query_one(ContentSwitcher).current:
             self.pane.shown = self.shown
             self.refresh_bindings()
@@ -509,8 +514,8 @@ def header_facts(engine: Engine) -> list[Fact]:
     elif engine.latency_sum_ms is not None:
         facts.append(Fact(f"{format_ms(engine.latency_sum_ms)} ms in layers", 6, is_right=True))
     facts.append(Fact(plural(len(engine), "layer"), 7, is_right=True))
-    weights = engine.known_weights_bytes or total(engine.layers["weights_bytes"])
-    if weights:
+    weights = memory_facts(engine).weights_bytes
+    if weights is not None:
         facts.append(Fact(format_bytes(weights), 8, is_right=True))
     if engine.notes:
         severities = {note.severity for note in engine.notes}

@@ -26,8 +26,8 @@ from trex_tui.widgets.lanes import Sandwich, layer_lanes
 from trex_tui.widgets.table import FrameTable, Row, TreeTable
 from trex_tui.widgets.text import LinkedText
 
-_WIDE = 160
-"""Cells of the tab from which twelve lanes fit."""
+_LANES = ((200, 12), (150, 8), (0, 5))
+"""Cells of the tab -> the most lanes."""
 
 
 class LayersPane(EnginePane):
@@ -96,12 +96,16 @@ class LayersPane(EnginePane):
         frame = section.frame
         if frame is None or self.engine.links.empty:
             return section
-        lanes = layer_lanes(self.engine, frame.index.tolist(), 12 if self.size.width >= _WIDE else 5)
+        lanes = layer_lanes(
+            self.engine,
+            frame.index.tolist(),
+            next(most for least, most in _LANES if self.app.size.width >= least),
+        )
         title = f"║ = {lanes.shared}" if lanes.shared else ""
         column = Column(
             "lanes",
             title,
-            "Data flow: a lane per value, from its writer to its last reader.",
+            "Data flow: a lane per value.",
             width=lanes.width,
             priority=0,
         )
@@ -122,7 +126,7 @@ class LayersPane(EnginePane):
             return
         details = self.query_one("#details", LinkedText)
         if isinstance(row, int):
-            details.show(layer_lines(self.engine, row, self.lint))
+            details.show(layer_lines(self.engine, row, self.lint, details.size.width))
         else:
             details.show(
                 group_lines(self.engine, str(row).lstrip("/"), self._tree.layers[row])

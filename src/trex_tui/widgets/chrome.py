@@ -117,11 +117,14 @@ class TabLine(Horizontal):
         self._badges[tab] = text
         self._fit()
 
-    def show_remark(self, text: str) -> None:
-        """Show the filter and its count at the right end."""
-        self._remark.update(text)
-        self._remark.display = bool(text)
+    def show_remark(self, text: str) -> bool:
+        """Show the filter and its count at the right end; return whether there is room beside whole titles."""
+        titles = sum(len(f" {tab.title} 1") + len(self._badges.get(tab.id, "")) for tab in TABS)
+        has_room = titles + cell_len(text) + 3 <= self.size.width
+        self._remark.update(text if has_room else "")
+        self._remark.display = bool(text) and has_room
         self._fit()
+        return has_room
 
     def on_resize(self) -> None:
         self._fit()

@@ -47,8 +47,14 @@ _ROOFLINE = {
 _HIDDEN = frozenset({"Metadata", "Inputs", "Outputs", "Name", "Weights", "Bias"})
 
 
-def layer_lines(engine: Engine, layer: int, lint: LintResult | None = None) -> Iterator[Line]:
-    """Yield what is known about a layer: two header lines, tactic, tensors, findings, neighbours, compute, bytes, ONNX."""
+def layer_lines(
+    engine: Engine, layer: int, lint: LintResult | None = None, width: int = 80
+) -> Iterator[Line]:
+    """Yield what is known about a layer: two header lines, tactic, tensors, findings, neighbours, compute, bytes, ONNX.
+
+    Args:
+        width: Cells in which links to neighbours fit in a line.
+    """
     values = {key: plain_values(engine.layers[key].iloc[[layer]])[0] for key in engine.layers}
     yield Line(styled((shorten_middle(printable(values["name"]), _LONGEST_HEADING), "bold")))
     yield Line(Content(_summarize(engine, layer)))
@@ -61,8 +67,12 @@ def layer_lines(engine: Engine, layer: int, lint: LintResult | None = None) -> I
     yield from _tensor_lines("Outputs", engine.outputs[layer], outside)
     yield from _finding_lines(lint, layer)
     links = engine.links
-    yield from _neighbour_lines(engine, "Producers", "←", links.loc[links["target"].eq(layer), "source"])
-    yield from _neighbour_lines(engine, "Consumers", "→", links.loc[links["source"].eq(layer), "target"])
+    yield from _neighbour_lines(
+        engine, width, "Producers", "←", links.loc[links["target"].eq(layer), "source"]
+    )
+    yield from _neighbour_lines(
+        engine, width, "Consumers", "→", links.loc[links["source"].eq(layer), "target"]
+    )
     if values["layer_type"] is not None and values["kind"] in WORKING:
         yield from _compute_lines(engine, layer)
     if values["layer_type"] is not None:
@@ -275,22 +285,24 @@ def _finding_lines(lint: LintResult | None, layer: int) -> Iterator[Line]:
         )
 
 
-def _neighbour_lines(engine: Engine, title: str, sign: str, layers: Iterable[int]) -> Iterator[Line]:
+def _neighbour_lines(
+    engine: Engine, width: int, title: str, sign: str, layers: Iterable[int]
+) -> Iterator[Line]:
     others = sorted(set(layers))
     if not others:
         return
     yield from _heading(f"{title} ({len(others)})")
-    yield from (_link(engine, layer, sign) for layer in others[:MOST_NEIGHBOURS])
+    yield from (_link(engine, layer, sign, width) for layer in others[:MOST_NEIGHBOURS])
     if rest := others[MOST_NEIGHBOURS:]:
         time = total(engine.layers["latency_ms"][rest])
         more = f"  {len(rest)} more" + (f", {format_ms(time)} ms" if time is not None else "")
         yield from _muted([more + f": {', '.join(map(str, rest[:20]))}{' …' if len(rest) > 20 else ''}"])
 
 
-def _link(engine: Engine, layer: int, sign: str) -> Line:
+def _link(engine: Engine, layer: int, sign: str, width: int = 80) -> Line:
     row = {key: plain_values(engine.layers[key].iloc[[layer]])[0] for key in ("name", "kind", "latency_ms")}
     time = "" if row["latency_ms"] is None else f"{format_ms(row['latency_ms'])} ms "
-    name = short_names(engine).fit(row["name"], 60)
+    name = short_names(engine).fit(row["name"], max(16, width - len(time) - len(row["kind"]) - 14))
     return Line(
         styled(
             f"  {sign} {layer:<4} {time}",

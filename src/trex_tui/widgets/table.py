@@ -505,7 +505,9 @@ class FrameTable(ScrollView, can_focus=True):
     def _keep_in_view(self) -> None:
         top, height = self._top, self.page_rows
         if not top <= self.cursor < top + height:
-            self.scroll_to(y=self.cursor if self.cursor < top else self.cursor - height + 1, animate=False)
+            is_far = not top - height < self.cursor < top + 2 * height
+            edge = self.cursor if self.cursor < top else self.cursor - height + 1
+            self.scroll_to(y=self.cursor - height // 2 if is_far else edge, animate=False)
 
     def action_move(self, rows: int) -> None:
         self.cursor += rows
