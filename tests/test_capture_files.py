@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +14,15 @@ from capture_bench import Bench
 
 from fake_trtexec import VERSIONS, calls
 from fake_trtexec.kit import COMPLETE, fifo, is_running, wait_for
-from fake_trtexec.release import Release
-from trex_tui import load_engine
-from trex_tui.old.artifacts import ArtifactKind, find
-from trex_tui.old.artifacts.metadata import read_metadata
+from onnx_bytes import MODEL
+from trex_tui.api import load_engine
+from trex_tui.artifacts.discover import find_sets
+from trex_tui.artifacts.kinds import FileKind
 from trex_tui.capture import staging as filing
-from trex_tui.capture.machine import Machine
-from trex_tui.capture.options import checked_cache
-from trex_tui.capture.plan import Names
+from trex_tui.capture.options import check_cache
 from trex_tui.capture.process import Stop
-from trex_tui.capture.staging import Workspace
-from trex_tui.old.errors import TrexError
+from trex_tui.capture.staging import Names, Workspace
+from trex_tui.errors import TrexError
 
 
 def manifest_of(bench: Bench, place: str = "net.capture.json") -> dict[str, Any]:
@@ -51,55 +48,34 @@ class TestWhole:
         assert result.directory == bench.outdir
         assert bench.names() == COMPLETE
         assert sorted(one.name for one in bench.outdir.parent.iterdir()) == ["net"]
-        (found,) = find(bench.outdir)
+        (found,) = find_sets(bench.outdir).sets
         assert found.name == "net"
-        assert found.diagnostics == ()
-        assert set(found.files) == set(ArtifactKind) - {
-            ArtifactKind.DEVICE_METADATA,
-            ArtifactKind.ACCURACY,
-            ArtifactKind.MONITOR,
-            ArtifactKind.IDLE_POWER,
-            ArtifactKind.SESSION,
+        assert found.notes == ()
+        assert set(found.files) == {
+            *(FileKind.GRAPH, FileKind.PROFILE, FileKind.TIMING, FileKind.BUILD_LOG, FileKind.PROFILE_LOG),
+            *(FileKind.PLAN, FileKind.MANIFEST),
         }
         engine = load_engine(bench.outdir)
-        assert [layer.name for layer in engine.layers][:2] == ["conv1 + relu1", "pool1"]
+        assert engine.layers["name"].tolist()[:2] == ["conv1 + relu1", "pool1"]
         assert engine.latency_sum_ms == pytest.approx(0.15)
-        names = Names(bench.outdir, "net")
-        build = json.loads(names.file("build.metadata.json").read_text(encoding="utf-8"))
-        profile = json.loads(names.file("profile.metadata.json").read_text(encoding="utf-8"))
-        assert list(build) == ["model_options", "build_options", "device_information"]
-        assert list(profile) == ["performance_summary", "inference_options", "device_information"]
-        assert build["build_options"]["Save engine"].endswith("net.engine")
-        assert build["device_information"]["SMs"] == 30.0
-        performance = profile["performance_summary"]
-        assert performance["Throughput"] == 2012.22
-        old = Release(version).before(8, 5, 0)
-        assert len(performance["Latency"]) == (5 if old else 7)
-        assert profile["inference_options"]["Duration"] == "3s (+ 200ms warm up)"
-        if not Release(version).before(8, 6, 0):
-            assert build["build_options"]["Tempfile Controls"] == "{ in_memory: allow, temporary: allow }"
-        metadata, notes = read_metadata([names.file("profile.metadata.json")])
-        latency = metadata.latency()
-        assert notes == []
-        assert latency is not None
-        assert latency.percentiles_ms[99.0] == 0.500977
+        assert engine.facts.throughput_qps == 2012.22
+        assert engine.facts.tensorrt_version == version
+        assert result.figures == "median 0.495605 ms, p99 0.500977 ms, 2012.22 qps"
 
     def test_other_percentiles_keep_their_names(self, bench: Bench) -> None:
-        bench.capture(percentile="50,99.9")
-        metadata, _ = read_metadata([bench.outdir / "net.profile.metadata.json"])
-        latency = metadata.latency()
+        bench.capture(passthrough=("--percentile=50,99.9",))
+        latency = load_engine(bench.outdir).facts.latency()
         assert latency is not None
         assert set(latency.percentiles_ms) == {50.0, 99.9}
 
     def test_manifest(self, bench: Bench, record: Path) -> None:
         bench.capture("10.16.1", repeat=2)
         manifest = manifest_of(bench)
-        assert_keys_explained("capture", manifest)
         assert manifest["schema"] == "trex-tui/capture/1"
         assert manifest["status"] == "complete"
         assert manifest["trtexec"]["version"] == "10.16.1"
         assert manifest["trtexec"]["build"] == 11
-        assert manifest["model"]["sha256"] == hashlib.sha256(b"a model").hexdigest()
+        assert manifest["model"]["sha256"] == hashlib.sha256(MODEL).hexdigest()
         assert [(run["role"], run["number"], run["passed"]) for run in manifest["runs"]] == [
             ("build", 1, True),
             ("profile", 1, True),
@@ -115,30 +91,23 @@ class TestWhole:
         assert manifest["engine"]["sha256"] == manifest["files"]["net.engine"]["sha256"]
         for moment in ("before", "after"):
             assert manifest["host"][moment]["kernel"]
-            assert manifest["host"][moment]["host_name"] is None
 
-    @pytest.mark.parametrize("with_ids", [False, True])
-    def test_ids_only_when_asked_for(
-        self, bench: Bench, monkeypatch: pytest.MonkeyPatch, with_ids: bool
-    ) -> None:
+    def test_nothing_identifies_the_machine(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
         """But for the logs, which are what trtexec printed."""
         uuid = "GPU-01234567-89ab-cdef-0123-456789abcdef"
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", uuid)
-        bench.capture(with_ids=with_ids)
+        bench.capture("10.4.0")
         told = {name for name, data in bench.bytes().items() if uuid.encode() in data}
-        logs = {"net.engine.build.log", "net.engine.profile.log"}
-        assert told == (logs | {"net.build.metadata.json", "net.profile.metadata.json"} if with_ids else logs)
-        manifest = manifest_of(bench)
-        assert bool(manifest["host"]["before"]["host_name"]) == with_ids
-        assert manifest["host"]["before"]["cuda"]["visible"].startswith("GPU-#")
+        assert told == {"net.engine.build.log", "net.engine.profile.log"}
+        assert os.uname().nodename.encode() not in (bench.outdir / "net.capture.json").read_bytes()
 
     def test_repeats_are_kept_apart(self, bench: Bench) -> None:
         bench.capture(repeat=3)
         more = [name for name in bench.names() if name not in COMPLETE]
-        assert len(more) == 10
-        found = find(bench.outdir)
+        assert len(more) == 8
+        found = find_sets(bench.outdir).sets
         assert [one.directory.name for one in found] == ["net", "net.repeat-2", "net.repeat-3"]
-        assert all(ArtifactKind.TIMING in one.files for one in found)
+        assert all(FileKind.TIMING in one.files for one in found)
 
     def test_an_engine_alone(self, bench: Bench, record: Path) -> None:
         bench.capture()
@@ -149,8 +118,7 @@ class TestWhole:
         assert sorted(one.name for one in other.iterdir()) == sorted(
             f"again.{ending}"
             for ending in (
-                *("engine.profile.log", "profile.metadata.json", "graph.json", "profile.json", "timing.json"),
-                "capture.json",
+                *("engine.profile.log", "graph.json", "profile.json", "timing.json", "capture.json"),
             )
         )
         assert engine.exists()
@@ -200,7 +168,7 @@ class TestProtection:
         assert bench.capture(name="two").passed
         after = bench.bytes()
         assert {name: after[name] for name in before} == before
-        assert sorted(one.name for one in find(bench.outdir)) == ["one", "two"]
+        assert sorted(one.name for one in find_sets(bench.outdir).sets) == ["one", "two"]
 
     def test_two_models_into_one_new_directory_at_once(self, bench: Bench) -> None:
         """The first that is done makes the directory, the second moves in; nobody is told of another capture of itself."""
@@ -212,7 +180,7 @@ class TestProtection:
 
         bench.notes.on_progress = begun
         assert bench.capture(name="one").passed
-        assert sorted(one.name for one in find(bench.outdir)) == ["one", "two"]
+        assert sorted(one.name for one in find_sets(bench.outdir).sets) == ["one", "two"]
         assert not list(bench.outdir.parent.glob(".*"))
         long = Workspace(bench.place / ("d" * 250), "n" * 200).path
         assert len(long.name) < 255
@@ -249,7 +217,7 @@ class TestProtection:
             real(source, target, moved)
 
         monkeypatch.setattr(filing, "_move", failing)
-        with pytest.raises(TrexError, match=r"No space left on device; .*; it is in .*net\.failed"):
+        with pytest.raises(TrexError, match=r"No space left on device; .*net\.failed"):
             bench.capture("10.16.1", force=True)
         after = bench.bytes()
         assert {name: after[name] for name in before} == before, "the old set is back"
@@ -299,7 +267,7 @@ class TestProtection:
         bench.notes.on_progress = begun
         assert bench.capture(name="one").passed
         assert len(refused) == 2
-        assert sorted(one.name for one in find(bench.outdir)) == ["one", "two"]
+        assert sorted(one.name for one in find_sets(bench.outdir).sets) == ["one", "two"]
         assert not list(bench.outdir.glob(".*")), "who was refused leaves nothing"
 
     def test_beside_the_target_while_somebody_works_in_it(self, bench: Bench) -> None:
@@ -322,11 +290,11 @@ class TestProtection:
         with pytest.raises(
             TrexError, match=r"net is not a directory.*; create it first: --outdir is created when"
         ):
-            checked_cache(str(cache))
-        with pytest.raises(TrexError, match=r"net\.onnx is not a directory, so tc cannot be written there$"):
-            checked_cache(str(bench.model / "tc"))
+            check_cache(str(cache))
+        with pytest.raises(TrexError, match=r"net\.onnx is not a directory, so tc cannot be written there"):
+            check_cache(str(bench.model / "tc"))
         bench.outdir.mkdir(parents=True)
-        checked_cache(str(cache))
+        check_cache(str(cache))
         assert bench.capture(timing_cache=str(cache)).passed
         assert bench.names() == sorted([*COMPLETE, "tc"])
 
@@ -362,7 +330,6 @@ class TestProtection:
                 "engine",
                 "engine.build.log",
                 "engine.profile.log",
-                "build.metadata.json",
                 "capture.json",
             )
         )
@@ -386,112 +353,55 @@ class TestProtection:
             bench.capture()
 
 
-def change_manifest(bench: Bench, change: Callable[[dict[str, Any]], None]) -> None:
-    path = bench.outdir / "net.capture.json"
-    root = json.loads(path.read_text(encoding="utf-8"))
-    change(root)
-    path.write_text(json.dumps(root), encoding="utf-8")
+class TestFailedEngine:
+    """The engine of a failed measurement is measured without a build, and becomes part of the set with its log."""
 
-
-class TestResume:
-    def test_after_a_failed_profile(
-        self, bench: Bench, record: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_it_is_adopted(self, bench: Bench, record: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "crash@profile")
-        assert not bench.capture().passed
-        engine = (bench.outdir / "net.failed/net.engine").read_bytes()
+        result = bench.capture()
+        assert result.engine == bench.outdir / "net.failed/net.engine"
+        engine = result.engine.read_bytes()
         monkeypatch.delenv("FAKE_TRTEXEC_FAIL")
-        assert bench.capture(resume=True).passed
+        result = bench.capture(engine=result.engine)
+        assert result.passed
+        assert result.build_s is not None
         assert ["--onnx" in " ".join(one) for one in calls(record)] == [True, False, False]
         assert bench.names() == COMPLETE
         assert (bench.outdir / "net.engine").read_bytes() == engine
-        assert [run.get("reused", False) for run in manifest_of(bench)["runs"]] == [True, False]
+        runs = manifest_of(bench)["runs"]
+        assert [(run["role"], run.get("reused", False)) for run in runs] == [("build", True), ("profile", False)]
+        assert manifest_of(bench)["model"]["path"].endswith("net.onnx")
 
-    def test_after_we_were_killed(self, bench: Bench, record: Path) -> None:
-        """What lies in the work directory then is what a killed process leaves: engine, log and manifest, and no lock."""
-        bench.capture()
-        partial = bench.outdir.parent / ".net.partial"
-        bench.outdir.rename(partial)
-        assert bench.capture(resume=True).passed
-        assert len(calls(record)) == 3
+    def test_it_fails_again(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It is not lost, nor is the log of its build."""
+        bench.programs("10.4.0")
+        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "crash@profile")
+        engine = bench.capture().engine
+        assert engine is not None
+        before = engine.read_bytes()
+        assert not bench.capture(engine=engine).passed
+        assert engine.read_bytes() == before
+        assert (engine.parent / "net.engine.build.log").is_file()
+        monkeypatch.delenv("FAKE_TRTEXEC_FAIL")
+        assert bench.capture(engine=engine).passed
         assert bench.names() == COMPLETE
 
-    def test_of_the_set_itself(self, bench: Bench, record: Path) -> None:
-        bench.capture()
-        assert bench.capture(resume=True, force=True, duration_s=5).passed
-        assert len(calls(record)) == 3
-        assert bench.names() == COMPLETE
+    def test_a_failed_build_has_none(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        bench.programs("10.4.0")
+        for failure in ("unsupported_op", "no_engine"):
+            monkeypatch.setenv("FAKE_TRTEXEC_FAIL", failure)
+            assert bench.capture().engine is None
 
     @pytest.mark.parametrize(
-        ("change", "reason"),
-        [
-            ("options", "different options"),
-            ("version", "TensorRT 10.4.0, this is 10.16.1"),
-            ("model", "model has changed"),
-            ("engine", "changed since"),
-            ("gone", "gone"),
-            ("elsewhere", "not copied back"),
-            ("weights", "w.bin is not what it was built with"),
-        ],
+        "text",
+        ["", "[]", "{}", '{"schema": "trex-tui/capture/1"}', '{"schema": "trex-tui/capture/1", "runs": 3}'],
     )
-    def test_what_does_not_fit(self, bench: Bench, record: Path, change: str, reason: str) -> None:
-        bench.model.write_bytes(b"a model\x0a\x08location\x12\x05w.bin")
-        (bench.place / "w.bin").write_bytes(b"weights")
+    def test_a_damaged_manifest(self, bench: Bench, text: str) -> None:
         bench.capture()
-        more: dict[str, Any] = {}
-        if change == "options":
-            more["precisions"] = ("fp16",)
-        elif change == "version":
-            more["version"] = "10.16.1"
-        elif change == "model":
-            bench.model.write_bytes(b"another model")
-        elif change == "engine":
-            (bench.outdir / "net.engine").write_bytes(b"ftrt and something else")
-        elif change == "weights":
-            (bench.place / "w.bin").write_bytes(b"better weights")
-        else:
-            if change == "elsewhere":
-                change_manifest(bench, lambda root: root.update(remote={"over": "ssh"}))
-            (bench.outdir / "net.engine").unlink()
-        assert bench.capture(resume=True, force=True, **more).passed
-        assert len(calls(record)) == 4, "built again"
-        assert any(reason in one for one in bench.notes.lines)
-
-    def test_another_machine(self, bench: Bench, record: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Which machine is another, `test_capture_machine` tells; a measurement alone only says that it is one."""
-        board = {"soc": "tegra234", "model": "Orin", "l4t": "36.4.3", "power_mode": "MAXN"}
-        monkeypatch.setattr(Machine, "probe", lambda *_, **__: {"jetson": dict(board)})
-        assert bench.capture().remarks == ()
-        assert bench.capture(resume=True, force=True).remarks == ()
-        assert len(calls(record)) == 3
-        board["power_mode"] = "MODE_15W"
-        reason = "it was built in power mode MAXN, this is MODE_15W"
-        engine = bench.outdir / "net.engine"
-        for _ in range(2):  # the set tells of the measurement then, and still of the build
-            result = bench.capture(engine=engine, force=True)
-            assert result.remarks == (f"not measured where it was built: {reason}",)
-        assert bench.capture(resume=True, force=True).passed
-        assert len(calls(record)) == 7, "built again"
-        assert any(one.endswith(reason) for one in bench.notes.lines)
-
-    def test_a_damaged_manifest(self, bench: Bench, record: Path) -> None:
-        bench.capture()
-        for text in (
-            "",
-            "[]",
-            "{}",
-            '{"schema": "trex-tui/capture/1"}',
-            '{"schema": "trex-tui/capture/1", "runs": 3}',
-        ):
-            (bench.outdir / "net.capture.json").write_text(text, encoding="utf-8")
-            before = len(calls(record))
-            assert bench.capture(resume=True, force=True).passed
-            assert len(calls(record)) == before + 2
-
-    def test_measurement_options_do_not_matter(self, bench: Bench, record: Path) -> None:
-        bench.capture(iterations=10)
-        assert bench.capture(resume=True, force=True, iterations=99, repeat=2, cuda_graph=False).passed
-        assert len(calls(record)) == 4
+        (bench.outdir / "net.capture.json").write_text(text, encoding="utf-8")
+        assert bench.capture(engine=bench.outdir / "net.engine", force=True).passed
+        assert bench.names() == COMPLETE
+        assert [run["role"] for run in manifest_of(bench)["runs"]] == ["profile"]
 
 
 class TestInterrupts:
@@ -531,18 +441,3 @@ class TestInterrupts:
         stop.close()
         assert result.interrupted
         assert [one for one in bench.notes.lines if one.startswith("begin")] == ["begin 1/2 build 1"]
-
-
-class TestExpectedTime:
-    def test_of_the_same_run(self, bench: Bench) -> None:
-        """What an earlier capture took, while model and build options are the same."""
-        assert bench.capture().passed
-        assert bench.notes.expected == [None, None]
-        walls = [run["wall_s"] for run in manifest_of(bench)["runs"]]
-        assert bench.capture(force=True).passed
-        assert bench.notes.expected == walls
-        assert bench.capture(force=True, precisions=("fp16",)).passed
-        assert bench.notes.expected[0] is None
-        bench.model.write_bytes(b"another model")
-        assert bench.capture(force=True, precisions=("fp16",)).passed
-        assert bench.notes.expected == [None, None]

@@ -195,7 +195,7 @@ class TestInterrupts:
                 super().__init__(*arguments)
                 stop.request()
 
-        monkeypatch.setattr("trex_tui.old.capture.process._Runner", AskedMeanwhile)
+        monkeypatch.setattr("trex_tui.capture.process._Runner", AskedMeanwhile)
         code = "import signal\nwhile True: signal.pause()"
         outcome, _ = start(code, tmp_path / "log", stop=stop, grace_s=3600)
         assert (outcome.stopped, outcome.signal) == (INTERRUPTED, signal.SIGTERM)
