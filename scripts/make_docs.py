@@ -16,8 +16,9 @@ from pathlib import Path
 
 from python_api import api_markdown
 from trex_columns import BY_TYPE, FRAME, columns_table
+from trex_tui.analysis.gates import GateMetrics as Metrics
+from trex_tui.compare.gates import METRICS
 from trex_tui.old.accuracy.metrics import GATE_METRICS
-from trex_tui.old.analysis.compare import gate_metrics
 from trex_tui.old.analysis.gates import GateMetrics
 from trex_tui.old.cli.command_parser import GLOBAL_OPTIONS
 from trex_tui.old.cli.parser import build_parser
@@ -26,8 +27,8 @@ from trex_tui.old.report.glossary.explanation import words_markdown
 from trex_tui.old.widgets.actions import TABS, Place, keys_table
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-_GATES = {
-    "diff": gate_metrics.METRICS,
+_GATES: dict[str, GateMetrics | Metrics] = {
+    "diff": METRICS,
     "lint": COUNTS,
     "accuracy": GATE_METRICS,
 }
@@ -90,7 +91,7 @@ def _keys(place: Place) -> str:
     return "\n".join([*lines, "", ""])
 
 
-def _gates(metrics: GateMetrics) -> str:
+def _gates(metrics: GateMetrics | Metrics) -> str:
     lines = ["", "| metric | part or word |", "|---|---|"]
     rows: dict[str, list[str]] = {}
     for name in metrics.names:
