@@ -105,7 +105,7 @@ class TrexApp(App[int]):
         super().__init__()
         self.animation_level = "none"
         self.paths = list(paths)
-        self._find_engines = find
+        self.find_engines = find
         self._filters_of_text: list[LineFilter] = [AsciiFilter()] if is_ascii() else []
         self.failure = ""
         self.signals = Signals(self)
@@ -151,7 +151,7 @@ class TrexApp(App[int]):
 
     def _read(self, paths: Sequence[str]) -> Callable[[], Screen[Any]]:
         """Return what makes the screen; its modules are imported here, with pandas, while the first frame stands."""
-        source = self._find_engines(paths)
+        source = self.find_engines(paths)
         sets = source.discovery.sets
         if len(sets) == 1 or len(sets) == len(paths) == 2:
             return self._load(source, sets)
@@ -178,7 +178,7 @@ class TrexApp(App[int]):
     def _load_again(self, event: ReloadAsked) -> tuple[Screen[Any], Callable[[], Screen[Any]]]:
         """Return a screen, and what makes the one that replaces it: files may have been added meanwhile."""
         found = event.screen.source
-        source = self._find_engines([str(found.directory)], event.profile)
+        source = self.find_engines([str(found.directory)], event.profile)
         files = set(found.files.values())
         again = next((other for other in source.discovery.sets if files & set(other.files.values())), found)
         engine = source.load(again, event.run)

@@ -25,6 +25,7 @@ from trex_tui.frames import plain_rows
 from trex_tui.lint.run import LintResult, run_rules
 from trex_tui.report.document import Document, plain
 from trex_tui.screens import dialogs
+from trex_tui.screens.compare import ComparePane, OtherOpened
 from trex_tui.screens.explain import show_explanation
 from trex_tui.screens.export import ask_export, show_notes
 from trex_tui.screens.jobs import JobDone, finish_job, start_job
@@ -56,7 +57,7 @@ PANES: dict[str, Callable[[Engine], EnginePane]] = {
     "memory": MemoryPane,
     "lint": LintPane,
     "build": StubPane.for_tab("build"),
-    "compare": StubPane.for_tab("compare"),
+    "compare": ComparePane,
 }
 """Id of a tab -> its pane, made at the first visit."""
 _CHECK_SECONDS = 3.0
@@ -166,6 +167,15 @@ class EngineScreen(MainScreen):
     @on(TabOpened)
     async def _open_tab(self, event: TabOpened) -> None:
         await self.action_show(event.tab)
+
+    @on(OtherOpened)
+    def _open_other(self, event: OtherOpened) -> None:
+        """Show a layer of an engine that is compared, on a screen of its own."""
+        files = dict(event.engine.files)
+        source = ArtifactSet(event.engine.name, next(iter(files.values())).parent, files)
+        self.app.push_screen(
+            EngineScreen(event.engine, source, event.others, Visit("layers", event.layer, ""))
+        )
 
     # The current layer
 
