@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers import OLD_SAMPLES
+from helpers import write_sample_set
 from trex_tui.__main__ import main
 
-SAMPLE = OLD_SAMPLES / "alexnet"
+SAMPLE = Path(__file__).resolve().parents[1] / "sample_artifacts" / "alexnet"
 PROFILE, TIMING = "alexnet_fp16.profile.json", "alexnet_fp16.timing.json"
 METADATA, LOG = "alexnet_fp16.profile.metadata.json", "alexnet_fp16.build.log.gz"
 
@@ -28,10 +28,9 @@ def broken(tmp_path: Path) -> Path:
     """A set of which the profile, the timing, the metadata and the packed log end in the middle."""
     folder = tmp_path / "broken"
     shutil.copytree(SAMPLE, folder)
-    log = folder / LOG
-    log.with_suffix("").rename(log.with_suffix(".tmp"))
-    log.write_bytes(gzip.compress(log.with_suffix(".tmp").read_bytes(), mtime=0))
-    log.with_suffix(".tmp").unlink()
+    log = (write_sample_set(tmp_path / "other") / "net.build.log").read_bytes()
+    shutil.rmtree(tmp_path / "other")
+    (folder / LOG).write_bytes(gzip.compress(log, mtime=0))
     for name in (PROFILE, TIMING, METADATA, LOG):
         half(folder / name)
     return folder
@@ -54,7 +53,7 @@ def errors_in(value: object, only: str = "") -> list[str]:
 
 def test_a_file_of_another_program_is_no_damage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.copytree(SAMPLE, tmp_path / "set")
-    (tmp_path / "set" / "tsconfig.json").write_text('{"compilerOptions": [')
+    (tmp_path / "set" / "tsconfig.json").write_text('{"compilerOptions": []}')
     for command in ("summary", "layers", "lint"):
         assert main([command, str(tmp_path / "set"), "--strict"]) == 0
     (tmp_path / "set" / "alexnet_fp16.timing.json").write_text("[{")

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from helpers import (
-    OLD_SAMPLES,
-    profile_line,
-    profile_text,
-    timing_row,
-)
+from helpers import OLD_SAMPLES, profile_line, profile_text, timing_row
 from trex_tui.__main__ import main
 
 RUNS = ((1013, 0.5), (477, 1.0), (15, 40.0))
@@ -32,11 +28,21 @@ def three_runs(path: Path) -> Path:
     return appended(path, *(profile(count=count, ms=ms) for count, ms in RUNS))
 
 
+def rows_of_runs(text: str) -> list[list[str]]:
+    """The cells of the table of runs."""
+    lines = text.split("\nRuns\n")[1].split("\n\n")[0].splitlines()
+    return [re.split(r" {2,}", line) for line in lines]
+
+
 def test_summary_lists_the_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["summary", str(three_runs(tmp_path / "x.profile.json"))]) == 0
-    text = capsys.readouterr().out
-    assert "x.profile.json: run 1 (2 layers, 1013 iterations, sum 1 ms)\n" in text
-    assert "x.profile.json: run 3 (2 layers, 15 iterations, sum 80 ms), shown\n" in text
+    rows = rows_of_runs(capsys.readouterr().out)
+    assert [row[1:] for row in rows] == [
+        ["Run", "Shown", "Layers", "Iterations", "Sum ms"],
+        ["1", "no", "2", "1 013", "1.0000"],
+        ["2", "no", "2", "477", "2.0000"],
+        ["3", "yes", "2", "15", "80.0000"],
+    ]
 
 
 def timings(path: Path, *latencies: float) -> Path:
@@ -48,21 +54,9 @@ def timings(path: Path, *latencies: float) -> Path:
 def test_csv_of_times_names_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], number: int) -> None:
     path = timings(tmp_path / "x.timing.json", 0.5, 2.0)
     assert main(["times", str(path), "--format", "csv", "--run", str(number)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert f"x,run,{number}" in lines
-    assert f"x,latency_median_ms,{[0.5, 2.0][number - 1]}" in lines
-    single = timings(tmp_path / "y.timing.json", 0.5)
-    assert main(["times", str(single), "--format", "csv"]) == 0
-    assert "run" not in [line.split(",")[1] for line in capsys.readouterr().out.splitlines()]
-
-
-def test_export_writes_the_shown_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = three_runs(tmp_path / "x.profile.json")
-    out = tmp_path / "out"
-    assert main(["export", str(path), "--format", "trex", "-o", str(out), "--run", "2"]) == 0
-    (file,) = out.rglob("*.profile.json")
-    assert [record.get("count") for record in json.loads(file.read_text())] == [477, None, None]
-    assert "run 2 of 3" in capsys.readouterr().err
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[2].startswith(f"x,median,{[0.5, 2.0][number - 1]},")
+    assert f"shown is run {number} (" in captured.err
 
 
 BATCHES = (1, 8, 64)
@@ -100,39 +94,45 @@ def test_a_run_of_a_log_is_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["summary", "--json", "--run", str(number), path]) == 0
     captured = capsys.readouterr()
     (engine,) = json.loads(captured.out)["engines"]
-    assert engine["throughput_qps"] == QPS[number - 1]
-    assert [run["run"] for run in engine["runs"] if run["shown"]] == [number]
+    assert engine["timing"]["throughput_qps"] == QPS[number - 1]
+    assert [run["number"] for run in engine["runs"] if run["is_shown"]] == [number]
     assert "warning: x.profile.log: holds" not in captured.err
     assert main(["times", "--json", "--run", str(number), path]) == 0
     (times,) = json.loads(capsys.readouterr().out)["engines"]
-    assert times["throughput_qps"] == QPS[number - 1]
+    assert times["timing"]["throughput_qps"] == QPS[number - 1]
     assert [run["throughput_qps"] for run in times["runs"]] == list(QPS)
     assert main(["build-log", "--json", "--run", str(number), path]) == 0
     log = json.loads(capsys.readouterr().out)
     assert log["performance"]["values"]["Throughput"] == f"{QPS[number - 1]} qps"
-    assert [run["run"] for run in log["measured_runs"] if run["shown"]] == [number]
+    assert [run["number"] for run in log["measured_runs"] if run["is_shown"]] == [number]
 
 
-@pytest.mark.parametrize("command", ["summary", "times", "build-log"])
+@pytest.mark.parametrize("command", ["summary", "times"])
 def test_text_lists_the_runs_of_a_log(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     path = str(log_of_runs(tmp_path / "x.profile.log"))
     assert main([command, path]) == 0
-    text = capsys.readouterr().out
-    assert "x.profile.log: run 1 (median 1.998 ms, 500.5 qps, --batch=1)\n" in text
-    assert "x.profile.log: run 3 (median 31.75 ms, 31.5 qps, --batch=64), shown\n" in text
+    rows = rows_of_runs(capsys.readouterr().out)
+    assert [row[1:] for row in rows] == [
+        ["Run", "Shown", "Median ms", "qps", "Options"],
+        ["1", "no", "1.9980", "500.50", "--batch=1"],
+        ["2", "no", "4.4994", "222.25", "--batch=8"],
+        ["3", "yes", "31.7460", "31.50", "--batch=64"],
+    ]
     assert main([command, path, "--run", "4"]) == 2
-    assert "no run 4" in capsys.readouterr().err
+    assert "no run 4; the file holds runs 1 to 3" in capsys.readouterr().err
 
 
-def test_text_lists_runs_of_several_files_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_of_several_files_have_the_options_of_the_log(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     three_runs(tmp_path / "x.profile.json")
     log_of_runs(tmp_path / "x.profile.log")
     assert main(["summary", str(tmp_path)]) == 0
-    text = capsys.readouterr().out
-    assert "x.profile.json, x.profile.log: 3 runs, matched by order\n" in text
-    assert "\nrun 2 (2 layers, 477 iterations, sum 2 ms, median 4.499 ms, 222.2 qps, --batch=8)\n" in text
+    rows = rows_of_runs(capsys.readouterr().out)
+    assert ["2", "no", "2", "477", "2.0000", "–", "–", "--batch=8"] in [row[1:] for row in rows]
+    assert len(rows) == 7
 
 
 def test_an_engine_without_the_run_costs_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,7 +146,7 @@ def test_an_engine_without_the_run_costs_itself(tmp_path: Path, capsys: pytest.C
     assert "no run 2; the file holds one run" in captured.out + captured.err
 
 
-@pytest.mark.parametrize("command", ["metadata", "build-log", "times", "summary"])
+@pytest.mark.parametrize("command", ["metadata", "times", "summary"])
 def test_warning_where_no_run_is_chosen(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
@@ -176,7 +176,9 @@ def test_metadata_of_a_set_are_of_the_chosen_run(tmp_path: Path, capsys: pytest.
 
 def test_export_writes_the_metadata_of_the_chosen_run(tmp_path: Path) -> None:
     path = log_of_runs(tmp_path / "x.profile.log")
-    out = tmp_path / "out"
-    assert main(["export", str(path), "--format", "trex", "-o", str(out), "--run", "2"]) == 0
-    (file,) = out.rglob("*.profile.metadata.json")
-    assert json.loads(file.read_text())["performance_summary"]["Throughput"] == 222.25
+    out = tmp_path / "x.metadata.json"
+    assert main(["export", str(path), "-o", str(out), "--run", "2"]) == 0
+    assert json.loads(out.read_text(encoding="utf-8"))["performance_summary"] == {
+        "Throughput": 222.25,
+        "Latency": [1.0, 3.0, 2.0, 4.49944, 3.0],
+    }

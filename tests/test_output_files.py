@@ -1,16 +1,17 @@
-"""One rule for all commands: which files are replaced, and how."""
+"""One rule for all commands: an existing file needs `--force`, and files appear whole."""
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 
 import pytest
 
-from helpers import chain, timing_row, write_graph, write_json, write_profile
+from helpers import chain, write_graph, write_profile
 from trex_tui.__main__ import main
 
-REFUSED = "exists and was not written by `{}`; write elsewhere, or replace it with --force"
 FOREIGN = "important,of,mine\n1,2,3\n"
+Captured = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
@@ -20,98 +21,62 @@ def engine(tmp_path: Path) -> Path:
     return tmp_path / "set"
 
 
-@pytest.mark.parametrize("name", ["x.dot", "x.svg", "x.graphml", "x.json", "x.onnx", "x.csv", "x.parquet"])
-@pytest.mark.parametrize("more", [["--layout", "builtin"]])
-def test_export(
-    engine: Path, tmp_path: Path, name: str, more: list[str], capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        *(("export", f"x.{ending}") for ending in ("dot", "graphml", "json", "csv", "parquet", "xlsx", "perfetto.json")),
+        *(("layers", f"x.{ending}") for ending in ("txt", "json", "jsonl", "csv", "md", "html")),
+        ("summary", "x.json"),
+        ("engines", "x.csv"),
+        ("report", "x.html"),
+    ],
+)  # fmt: skip
+def test_an_existing_file_needs_force(
+    command: str, name: str, engine: Path, tmp_path: Path, capsys: Captured
 ) -> None:
+    if needed := {"parquet": "pyarrow", "xlsx": "xlsxwriter", "html": "jinja2"}.get(name.rpartition(".")[2]):
+        pytest.importorskip(needed)
     target = tmp_path / name
-    command = ["export", str(engine), "-o", str(target), *more]
-    target.write_text(FOREIGN)
-    assert main(command) == 2
-    assert REFUSED.format("trex-tui export") in capsys.readouterr().err
-    assert target.read_text() == FOREIGN
-    assert main([*command, "--force"]) == 0
+    arguments = [command, str(engine), "-o", str(target)]
+    target.write_text(FOREIGN, encoding="utf-8")
+    assert main(arguments) == 2
+    err = capsys.readouterr().err
+    assert str(target) in err
+    assert "write elsewhere, or replace it with --force" in err
+    assert target.read_text(encoding="utf-8") == FOREIGN
+    assert main([*arguments, "--force"]) == 0
     assert target.read_bytes() != FOREIGN.encode()
-    assert main([*command, "--filter", "name:a"]) == 0  # its own file, with another content
 
 
-def test_a_foreign_table_whose_columns_have_names_of_ours(engine: Path, tmp_path: Path) -> None:
-    target = tmp_path / "x.csv"
-    command = ["export", str(engine), "-o", str(target), "--columns", "name,latency_ms"]
-    target.write_text("name,latency_ms\nmeasured by hand,3.25\n")
-    assert main(command) == 2
-    assert target.read_text() == "name,latency_ms\nmeasured by hand,3.25\n"
-    assert main([*command, "--force"]) == 0
-    assert main([*command, "--filter", "name:a"]) == 2  # no mark tells whose it is
-
-
-@pytest.mark.parametrize("name", ["x.xlsx", "x.perfetto.json"])
-def test_export_of_tables_and_traces(engine: Path, tmp_path: Path, name: str) -> None:
-    target = tmp_path / name
-    command = ["export", str(engine), "-o", str(target)]
-    target.write_text(FOREIGN)
-    assert main(command) == 2
-    target.write_bytes(b"PK\x03\x04 no archive")
-    assert main(command) == 2
-    assert main([*command, "--force"]) == 0
-    assert main(command) == 0
-
-
-@pytest.mark.parametrize("name", ["x.html", "x.md", "x.json"])
-def test_report(engine: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    target = tmp_path / name
-    command = ["report", str(engine), "-o", str(target)]
-    target.write_text(FOREIGN)
-    assert main(command) == 2
-    assert REFUSED.format("trex-tui report") in capsys.readouterr().err
-    assert target.read_text() == FOREIGN
-    assert main([*command, "--force"]) == 0
-    assert main(command) == 0
-
-
-def test_a_picture_painted_by_another_program(
-    engine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("most_bytes", [0, 10, 300])
+def test_a_full_disk_leaves_the_old_file(
+    engine: Path, tmp_path: Path, capsys: Captured, most_bytes: int
 ) -> None:
-    """A PNG keeps its header first; what `export` adds behind it is a chunk that every reader skips."""
-    header = b"\x89PNG\r\n\x1a\n" + b"\0\0\0\x0dIHDR" + bytes(17)
-    (tmp_path / "plain").write_bytes(header + b"IDAT")
-    painter = tmp_path / "bin/rsvg-convert"
-    painter.parent.mkdir()
-    painter.write_text(f"#!/bin/sh\n/bin/cat > /dev/null; /bin/cat {tmp_path / 'plain'}\n")
-    painter.chmod(0o755)
-    monkeypatch.setenv("PATH", str(painter.parent))
-    target = tmp_path / "x.png"
-    command = ["export", str(engine), "-o", str(target), "--layout", "builtin"]
-    target.write_bytes(header)
-    assert main(command) == 2
-    assert main([*command, "--force"]) == 0
-    written = target.read_bytes()
-    assert written.startswith(header + b"\0\0\0\x19tEXtSoftware\0trex-tui/graph/1")
-    assert written.endswith(b"IDAT")
-    assert main(command) == 0
-
-
-def test_times_and_files_of_trex(engine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_json(engine / "net.timing.json", [timing_row(float(row), 0.5) for row in range(50)])
-    for command, option, name in (
-        ("times", "--outdir", "summary.csv"),
-        ("export --format trex", "-o", "net.graph.json"),
-    ):
-        directory = tmp_path / name
-        arguments = [*command.split(), str(engine), option, str(directory)]
-        directory.mkdir()
-        (directory / name).write_text(FOREIGN)
-        assert main(arguments) == 2
-        assert f"{directory / name} " + REFUSED.format(f"trex-tui {command}") in capsys.readouterr().err
-        assert (directory / name).read_text() == FOREIGN
-        assert main([*arguments, "--force"]) == 0
-        assert main(arguments) == 0
-
-
-def test_neither_command_replaces_what_the_other_wrote(engine: Path, tmp_path: Path) -> None:
+    """Files of a limited size stand for the disk: the system refuses to write more in the same way."""
     target = tmp_path / "x.json"
-    assert main(["report", str(engine), "-o", str(target)]) == 0
-    assert main(["export", str(engine), "-o", str(target)]) == 2
-    assert main(["export", str(engine), "-o", str(target), "--force"]) == 0
-    assert main(["report", str(engine), "-o", str(target)]) == 2
+    target.write_text(FOREIGN, encoding="utf-8")
+    _, hard = limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, hard))
+    try:
+        code = main(["layers", str(engine), "-o", str(target), "--force"])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert code == 2
+    assert "cannot be written: File too large" in capsys.readouterr().err
+    assert target.read_text(encoding="utf-8") == FOREIGN
+    assert {path.name for path in tmp_path.iterdir()} == {"set", "x.json"}
+
+
+def test_a_companion_that_is_not_ours_is_kept(engine: Path, tmp_path: Path, capsys: Captured) -> None:
+    (engine / "net.profile.json").write_text('[{"count": 1}, {"name": "a", "averageMs"', encoding="utf-8")
+    companion = tmp_path / "x.csv.diagnostics.csv"
+    companion.write_text(FOREIGN, encoding="utf-8")
+    assert main(["layers", str(engine), "-o", str(tmp_path / "x.csv")]) == 2
+    assert companion.read_text(encoding="utf-8") == FOREIGN
+    assert not (tmp_path / "x.csv").exists()
+    assert main(["layers", str(engine), "-o", str(tmp_path / "x.csv"), "--force"]) == 0
+    assert "is truncated" in companion.read_text(encoding="utf-8")
+    (engine / "net.profile.json").unlink()
+    assert main(["layers", str(engine), "-o", str(tmp_path / "x.csv"), "--force"]) == 0
+    assert not companion.exists()
+    assert f"removed stale {companion}" in capsys.readouterr().err

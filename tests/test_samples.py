@@ -79,8 +79,8 @@ def test_numbers_are_those_of_the_files(folder: str, capsys: pytest.CaptureFixtu
 
     summary = summary_of(folder, capsys)
     assert summary["layers"] == layers
-    assert summary["latency"]["queries"] == len(queries)
-    assert summary["latency"]["mean_ms"] == pytest.approx(fmean(queries))
+    assert summary["timing"]["queries"] == len(queries)
+    assert summary["timing"]["latency"]["mean_ms"] == pytest.approx(fmean(queries))
 
 
 @pytest.mark.parametrize("folder", SETS)

@@ -18,7 +18,6 @@ from trex_tui.cli.options import (
 )
 from trex_tui.cli.results import Result, complain
 from trex_tui.errors import TrexError
-from trex_tui.report.document import plain
 
 if TYPE_CHECKING:
     from trex_tui.engine.model import Engine
@@ -141,12 +140,14 @@ def _write_metadata(engine: Engine) -> str:
     Raises:
         TrexError: No file states any.
     """
+    from trex_tui.report.document import plain
+
     facts = engine.facts
     sections = {
         "model_options": facts.model_options,
         "build_options": facts.build_options,
         "performance_summary": {
-            label: _list_latency(engine, label, text) for label, text in facts.performance.items()
+            label: _read_result(engine, label, text) for label, text in facts.performance.items()
         },
         "inference_options": facts.inference_options,
         "device_information": facts.device,
@@ -157,15 +158,16 @@ def _write_metadata(engine: Engine) -> str:
     return json.dumps(plain(document), indent=4, allow_nan=False) + "\n"
 
 
-def _list_latency(engine: Engine, label: str, text: object) -> object:
-    """Return the numbers of a line such as `min = 0.49 ms, max = …` in trex's order; other values as they are."""
-    latency = engine.facts.latency(label) if isinstance(text, str) and "median" in text else None
-    if latency is None:
+def _read_result(engine: Engine, label: str, text: object) -> object:
+    """Return the numbers of `min = 0.49 ms, max = …` in trex's order, and that of `2012.22 qps`."""
+    from trex_tui.artifacts.metadata import number_in
+
+    if not isinstance(text, str):
         return text
+    latency = engine.facts.latency(label) if "median" in text else None
+    if latency is None:
+        return number_in(text) if number_in(text) is not None else text
     return [
-        latency.min_ms,
-        latency.max_ms,
-        latency.mean_ms,
-        latency.median_ms,
+        *(latency.min_ms, latency.max_ms, latency.mean_ms, latency.median_ms),
         *latency.percentiles_ms.values(),
     ]

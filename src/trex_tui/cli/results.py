@@ -192,12 +192,19 @@ class Result:
 
         inputs = inputs or NO_INPUTS
         check_output(self.path, inputs, force=self._options.force)
-        self._write_companion(companion, inputs)
-        write_output(self.path, content, replace=self._options.force)
+        added = self._write_companion(companion, inputs)
+        try:
+            write_output(self.path, content, replace=self._options.force)
+        except TrexError:
+            if added is not None:
+                added.unlink(missing_ok=True)
+            raise
+        if added is not None:
+            complain(f"wrote {added} ({plural(len(companion), 'error')})")
         complain(f"wrote {self.path}" + (f" ({summary})" if summary else ""))
 
-    def _write_companion(self, notes: Sequence[Note], inputs: Inputs) -> None:
-        """Write the notes beside the file, or remove those of an earlier result."""
+    def _write_companion(self, notes: Sequence[Note], inputs: Inputs) -> Path | None:
+        """Write the notes beside the file and return theirs, or remove those of an earlier result."""
         from trex_tui.artifacts.write import check_output, write_output
         from trex_tui.report.formats import NOTE_KEYS, write_notes
 
@@ -207,13 +214,14 @@ class Result:
         if notes:
             check_output(path, inputs, force=self._options.force or is_own)
             write_output(path, write_notes(notes))
-            complain(f"wrote {path} ({plural(len(notes), 'error')})")
-        elif is_own:
+            return path
+        if is_own:
             try:
                 path.unlink()
             except OSError as error:
                 raise TrexError(f"{path}: {describe_os_error(error, 'cannot be removed')}") from error
             complain(f"removed stale {path}")
+        return None
 
 
 _FORMATS = {

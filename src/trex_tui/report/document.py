@@ -60,6 +60,7 @@ class Section:
         data: Further values for programs: anything that `plain` takes.
         is_warning: To be seen before any number.
         audience: `programs` for JSON alone, `people` for all other formats, which show what JSON has elsewhere.
+        is_aside: CSV and the like leave the table out, which is not that of the result.
     """
 
     key: str
@@ -76,6 +77,7 @@ class Section:
     data: Any = None
     is_warning: bool = False
     audience: Literal["all", "people", "programs"] = "all"
+    is_aside: bool = False
 
     def cells(self) -> Iterator[list[str]]:
         """Yield the cells of each shown column as text for people."""

@@ -25,8 +25,9 @@ _FORMULA = tuple("=+-@＝＋－＠﹦﹢﹣﹫−")
 _MOST_IN_CELL = 32_767
 """Characters of a cell in Excel (Microsoft: "Excel specifications and limits")."""
 _BAR_CELLS = 16
-_LONGEST_CELL = 60
-"""Characters of a text in a table of Markdown: a forge would give all the width to one column."""
+_LONGEST_NAME, _LONGEST_TEXT, _LEAST_TEXT = 60, 400, 40
+"""Characters of a name and of a sentence in a table of Markdown, where a forge would give all the width to one column;
+and cells that a column of sentences prefers."""
 
 
 class Writer(NamedTuple):
@@ -129,11 +130,9 @@ def _markdown_table(section: Section) -> Iterable[str]:
 
 
 def _shorten(section: Section, column: Column, text: str) -> str:
-    return (
-        section.shorten.get(column.key, shorten_middle)(text, _LONGEST_CELL)
-        if len(text) > _LONGEST_CELL
-        else text
-    )
+    is_name = column.key in section.shorten or 0 < column.width < _LEAST_TEXT
+    longest = _LONGEST_NAME if is_name and column.width < _LEAST_TEXT else _LONGEST_TEXT
+    return text if len(text) <= longest else section.shorten.get(column.key, shorten_middle)(text, longest)
 
 
 def _write_html(document: Document) -> str:
@@ -274,7 +273,11 @@ def _join_tables(document: Document, convert: Callable[[Any], Any]) -> pd.DataFr
     """
     import pandas as pd
 
-    tables = [(part, section) for part, section in document.walk() if section.frame is not None]
+    tables = [
+        (part, section)
+        for part, section in document.walk()
+        if section.frame is not None and not section.is_aside
+    ]
     if len({section.key for _, section in tables}) != 1:
         found = f"{plural(len(tables), 'table')}" if tables else "no table"
         raise TrexError(f"this format is for one table, the result has {found}; use --format json")

@@ -113,7 +113,7 @@ def list_times(engine: Engine, batch: int | None = None, *, has_charts: bool = F
 def run_section(engine: Engine) -> Section:
     """Return the runs of files that hold several; `--run` chooses one."""
     frame = engine.runs.assign(file=[str(path) for path in engine.runs["file"]])
-    section = Section("runs", "Runs", frame=frame, columns=list(RUNS.values()), noun="run")
+    section = Section("runs", "Runs", frame=frame, columns=list(RUNS.values()), noun="run", is_aside=True)
     return drop_empty_columns(section)
 
 
@@ -129,18 +129,21 @@ def performance_sections(engine: Engine) -> Iterator[Section]:
         if idle:
             title = f"{', '.join(_HEADINGS[name] for name in idle)} ms"
             shown.append(Fact(Column("", title), None, f"{MISSING} (no transfers)"))
-        steadiness = stability(engine)
-        words = "" if steadiness is None else " ".join(_describe_stability(steadiness))
-        words = words or describe_stated_stability(engine)
-        words = words or explain_absence(engine, "unknown (needs --exportTimes)", FileKind.TIMING)
-        shown.append(Fact(Column("", "Stability"), None, words))
+        shown.append(Fact(Column("", "Stability"), None, describe_stability(engine)))
         shown.append(Fact(Column("", "Source"), None, describe_source(engine, facts)))
         shown += [Fact(Column("", "Doubt"), None, printable(facts.doubt))] if facts.doubt else []
         yield Section("timing", "Performance", shown, data=_values(engine, facts))
         yield statistics_section(engine, _STATISTICS, without=idle)
-        yield Section("stability", data=steadiness, audience="programs")
+        yield Section("stability", data=stability(engine), audience="programs")
     if (gap := layer_gap(engine)) is not None:
         yield Section("gap", "Layers vs. end to end", sentences=list(_describe_gap(engine, gap)), data=gap)
+
+
+def describe_stability(engine: Engine) -> str:
+    """Return the verdict on the queries, else what trtexec states, else what is missing."""
+    run = stability(engine)
+    words = describe_stated_stability(engine) if run is None else " ".join(_describe_stability(run))
+    return words or explain_absence(engine, "unknown (needs --exportTimes)", FileKind.TIMING)
 
 
 def describe_stated_stability(engine: Engine) -> str:
