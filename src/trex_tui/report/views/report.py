@@ -1,0 +1,257 @@
+"""The report: first the verdict, the numbers and what to do; then all sections of the engines, and their comparison."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+
+import pandas as pd
+
+from trex_tui._version import __version__
+from trex_tui.analysis.conditions import capture_facts, find_doubts
+from trex_tui.analysis.engines import COLUMNS, make_row, make_table, sign
+from trex_tui.analysis.timing import timing_facts
+from trex_tui.artifacts.kinds import FileKind
+from trex_tui.column import Column
+from trex_tui.compare.blocks import letter
+from trex_tui.compare.comparison import MOST_ENGINES, Comparison, compare
+from trex_tui.engine.model import Engine
+from trex_tui.errors import Note
+from trex_tui.lint.config import LintConfig
+from trex_tui.lint.rules import RuleSet
+from trex_tui.lint.run import run_rules
+from trex_tui.report import charts
+from trex_tui.report.absence import no_queries
+from trex_tui.report.document import Document, Fact, Section
+from trex_tui.report.views import compare as compare_view
+from trex_tui.report.views.engine import engine_sections
+from trex_tui.report.views.engines import list_engines
+from trex_tui.report.views.layers import (
+    group_sections,
+    hot_section,
+    limit_rows,
+    module_section,
+    roofline_sections,
+)
+from trex_tui.report.views.lint import (
+    FINDING,
+    Linted,
+    count_findings,
+    describe_savings,
+    findings_table,
+    group_not_checked,
+)
+from trex_tui.report.views.log import build_sections
+from trex_tui.report.views.memory import memory_sections
+from trex_tui.report.views.timing import describe_stability, performance_sections
+from trex_tui.report.views.verdicts import describe_verdict
+from trex_tui.text import MISSING, as_sentence, plural, printable
+
+TOP = 20
+"""Rows of a table without `--top`."""
+GREAT_PCT = 10.0
+"""Possible saving, in percent of the layers' time, from which there is much to gain."""
+_MOST_ACTIONS, _MOST_NUMBERS = 3, 4
+_NUMBERS = {
+    "latency_median_ms": "Median latency",
+    "throughput_qps": "Throughput",
+    "latency_sum_ms": "Sum of layer times",
+    "weights_bytes": "Weights",
+    "layers": "Layers",
+}
+"""Key of a row of the table of engines -> title, the most important first."""
+_ACTION = ("remedy", "saving_ms", "saving_pct", "message", "layers", "rule")
+_SAVING = Column("saving_ms", "Possible saving", "Of all findings together: an estimate.")
+_MEASURED = (FileKind.TIMING, FileKind.PROFILE, FileKind.PROFILE_LOG, FileKind.GRAPH, FileKind.BUILD_LOG)
+"""Files of a measurement, those with times first."""
+
+
+def make_report(
+    engines: Sequence[Engine],
+    rules: RuleSet,
+    config: LintConfig,
+    top: int | None = TOP,
+    notes: Sequence[Note] = (),
+) -> Document:
+    """Return the report of engines; several are compared, the first being the baseline.
+
+    Args:
+        top: Rows of each table; None for all.
+        notes: Of files that belong to no engine.
+    """
+    linted = [Linted(engine, run_rules(engine, config, rules)) for engine in engines]
+    parts = [
+        Document("report", one.engine.name, list(_engine_report(one, top)), one.engine.notes)
+        for one in linted
+    ]
+    sections = list(_overview(engines, top)) if len(engines) > 1 else []
+    title = (
+        f"TensorRT engine report: {engines[0].name if len(engines) == 1 else plural(len(engines), 'engine')}"
+    )
+    return Document("report", title, sections, (*notes, *rules.notes), parts, version=3)
+
+
+def _overview(engines: Sequence[Engine], top: int | None) -> Iterator[Section]:
+    """Yield the comparison of two to four engines; of more a row each."""
+    if len(engines) > MOST_ENGINES:
+        table = make_table([(make_row(engine), sign(engine)) for engine in engines])
+        yield from list_engines(table, table.frame.index).sections
+        return
+    comparison = compare(engines)
+    shown = compare_view.Shown(comparison, compare_view.choose_blocks(comparison, "", None), top)
+    yield from _comparison_cover(comparison)
+    for name in ("kind", "block"):
+        chart = compare_view.make_chart(shown, name)
+        if len(chart.frame):
+            yield Section(f"chart-{name}", chart=chart, audience="people")
+    yield from compare_view.list_sections(shown)
+
+
+def _comparison_cover(comparison: Comparison) -> Iterator[Section]:
+    sides = [f"{letter(number)} {printable(side.label)}" for number, side in enumerate(comparison.sides)]
+    baseline = comparison.baseline
+    sentences = [
+        f"{sides[other]} against {sides[baseline]}: {describe_verdict(comparison, other)}."
+        for other in comparison.others
+    ]
+    facts = []
+    for side, engine in zip(sides, comparison.engines, strict=True):
+        row = make_row(engine)
+        key = next((key for key in ("latency_median_ms", "latency_sum_ms") if row[key] is not None), "layers")
+        facts.append(_make_number(key, row[key], f"{side}: "))
+    yield Section("numbers", "At a glance", facts, sentences)
+
+
+def _make_number(key: str, value: object, start: str = "") -> Fact:
+    return Fact(replace(COLUMNS[key], title=f"{start}{_NUMBERS[key]}"), value)
+
+
+# One engine
+
+
+def _engine_report(linted: Linted, top: int | None) -> Iterator[Section]:
+    engine = linted.engine
+    yield from _cover(linted)
+    yield from _lint_sections(linted, top)
+    performance = list(performance_sections(engine))
+    yield from (section for section in performance if section.key != "gap")
+    yield from _charts(engine, "histogram", "percentiles", "over-time")
+    yield from (section for section in performance if section.key == "gap")
+    if (hot := hot_section(engine, top)) is not None:
+        yield hot
+    if len(engine):
+        yield from group_sections(engine)
+        yield limit_rows(
+            replace(module_section(engine), audience="all", bar="latency_ms" if engine.has_profile else ""),
+            top,
+        )
+        yield from _charts(engine, "kind-precision", "tactic")
+        yield from roofline_sections(engine)
+        yield from _charts(engine, "roofline")
+    yield from memory_sections(engine, top)
+    yield from engine_sections(engine)
+    yield from _charts(engine, "power")
+    yield from build_sections(engine, top)
+
+
+def _charts(engine: Engine, *names: str) -> Iterator[Section]:
+    """Yield the charts that show anything."""
+    for name in names:
+        chart = charts.make_chart(engine, name)
+        if len(chart.frame):
+            yield Section(f"chart-{name}", chart=chart, audience="people")
+
+
+def _cover(linted: Linted) -> Iterator[Section]:
+    """Yield the first page of an engine."""
+    engine, row = linted.engine, make_row(linted.engine)
+    numbers = [_make_number(key, row[key]) for key in _NUMBERS if row[key] is not None]
+    saving = linted.result.savings.layers_ms
+    if saving is not None:
+        numbers.insert(2, Fact(_SAVING, saving, linted.format_time(saving)))
+    run = no_queries(engine) if timing_facts(engine) is None else describe_stability(engine)
+    doubts = [as_sentence(printable(doubt.text)) for doubt in find_doubts(engine)]
+    sentences = [_judge(linted), f"Stability: {run}" if run[:7] in ("unknown", "unstabl") else run, *doubts]
+    yield Section("numbers", "At a glance", numbers[:_MOST_NUMBERS], sentences)
+    facts = {
+        "Device": engine.facts.device_name,
+        "TensorRT": engine.facts.tensorrt_version,
+        "Measured": _describe_date(engine),
+        "Report": f"{_today():%Y-%m-%d}, trex-tui {__version__}",
+    }
+    yield Section(
+        "circumstances",
+        facts=[Fact(Column("", title), None, printable(text or MISSING)) for title, text in facts.items()],
+    )
+    findings = findings_table(linted)
+    if findings.frame is not None and len(findings.frame):
+        frame = findings.frame.sort_values(
+            "saving_ms", ascending=False, kind="stable", na_position="last"
+        ).head(_MOST_ACTIONS)
+        columns = [FINDING[key] for key in _ACTION]
+        yield replace(
+            findings,
+            key="actions",
+            title="What to do first",
+            sentences=(),
+            frame=frame,
+            columns=columns,
+            total=None,
+        )
+
+
+def _judge(linted: Linted) -> str:
+    """Return whether it is worth while to act on the findings, with their number and possible savings."""
+    result, pct = linted.result, linted.pct(linted.result.savings.layers_ms)
+    if not result.findings:
+        return "No findings." if result.rules else "Not checked."
+    if pct is None:
+        return f"Findings of unknown saving: {count_findings(result)}."
+    room = "Much to gain" if pct >= GREAT_PCT else "Little to gain"
+    return f"{room}: {describe_savings(linted)}; {count_findings(result)}."
+
+
+def _lint_sections(linted: Linted, top: int | None) -> Iterator[Section]:
+    """Yield the findings, strengths, and what could not be checked."""
+    yield findings_table(linted, top)
+    goods = [(finding.rule.id, finding.message) for finding in linted.result.positives]
+    missing = group_not_checked(linted.result.not_checked)
+    for key, title, rows, heading in (
+        ("positives", "Well done", goods, "Finding"),
+        ("not_checked", "Not checked", missing, "Reason"),
+    ):
+        if rows:
+            columns = [Column("rule", "Rule", priority=0), Column("text", heading, priority=0)]
+            yield limit_rows(
+                Section(
+                    key,
+                    title,
+                    frame=pd.DataFrame(rows, columns=["rule", "text"]),
+                    columns=columns,
+                    noun="row",
+                ),
+                top,
+            )
+
+
+def _describe_date(engine: Engine) -> str:
+    """Return the date of the capture; without a manifest that of the files, which may be the date of a copy."""
+    captured = capture_facts(engine)
+    if captured is not None and captured.started:
+        return captured.started
+    files = [engine.files[kind] for kind in _MEASURED if kind in engine.files]
+    try:
+        changed = datetime.fromtimestamp(files[0].stat().st_mtime, timezone.utc)
+    except (IndexError, OSError, ValueError, OverflowError):
+        return f"{MISSING} (no capture manifest)"
+    return f"{MISSING} (no capture manifest; files of {min(changed, _today()):%Y-%m-%d})"
+
+
+def _today() -> datetime:
+    """Return the time that `SOURCE_DATE_EPOCH` sets for reproducible reports; by default the current time."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return (
+        datetime.fromtimestamp(int(epoch), timezone.utc) if epoch.isdecimal() else datetime.now(timezone.utc)
+    )
