@@ -47,7 +47,7 @@ COMMANDS = {
     "times": Command(_ONE, module="times"),
     "build-log": Command(_ONE, module="build_log"),
     "export": Command(_ONE, module="export"),
-    "report": Command(_ONE, "Write a report as HTML, Markdown or JSON"),
+    "report": Command(_ONE, module="report"),
     "diff": Command(_SEVERAL, module="diff"),
     "engines": Command(_SEVERAL, module="engines"),
     "accuracy": Command(_SEVERAL, "Compare the outputs of two engines"),
