@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import signal
 import subprocess
 import sys
@@ -14,7 +13,7 @@ import pytest
 
 from fake_trtexec import ENDS, VERSIONS, calls
 from fake_trtexec.kit import COMPLETE, Bench, fifo, is_running, wait_for, wait_for_end
-from trex_tui.__main__ import main
+from trex_tui.cli.main import main
 
 
 @pytest.fixture
@@ -66,23 +65,17 @@ class TestCommand:
         assert "  Engine set up failed" in last
         assert not any("[I]" in line or "&&&&" in line for line in last), "the rest is in the log"
 
-    def test_the_card(self, here: Bench, capsys: pytest.CaptureFixture[str]) -> None:
-        """The last lines state what `summary` states, and the next command; the time of a build is remembered."""
+    def test_the_end(self, here: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+        """The last lines state the latency of `summary`, the engine, and the next command."""
         assert capture("--onnx", "net.onnx", "--repeat", "2", "--outdir", "o ut") == 0
-        *_, latency, engine, device, throttling, following = capsys.readouterr().err.splitlines()
+        *_, latency, engine, following = capsys.readouterr().err.splitlines()
         assert main(["summary", "o ut/net.graph.json", "--json"]) == 0
         (told,) = json.loads(capsys.readouterr().out)["engines"]
-        assert latency == (
-            f"trex-tui: Latency     median {told['latency']['median_ms']:.4f} ms, p99 {told['latency']['p99_ms']:.4f} ms, "
-            f"{told['throughput_qps']:g} qps (run 1 of 2)"
-        )
+        printed = told["timing"]["throughput_printed_qps"]
+        assert latency == f"trex-tui: Latency  median 0.495605 ms, p99 0.500977 ms, {printed:g} qps"
         size = (here.place / "o ut/net.engine").stat().st_size
-        assert engine == f"trex-tui: Engine      {size} B, built in 0:00"
-        assert device == f"trex-tui: Device      {told['device']}, TensorRT 10.4.0"
-        assert throttling == "trex-tui: Throttling  unknown: not reported by the machine"
+        assert engine == f"trex-tui: Engine   {size} B, built in 0:00"
         assert following == "trex-tui: next: trex-tui 'o ut'"
-        assert capture("--onnx", "net.onnx", "--outdir", "o ut", "--force", "--resume") == 0
-        assert f"Engine      {size} B, built earlier in 0:00\n" in capsys.readouterr().err
 
     @pytest.mark.parametrize("version", ENDS)
     def test_build_only(self, here: Bench, capsys: pytest.CaptureFixture[str], version: str) -> None:
@@ -93,9 +86,7 @@ class TestCommand:
         measured = ("profile", "graph", "timing")
         assert here.names() == [name for name in COMPLETE if not any(word in name for word in measured)]
         assert "[1/1] build: " in err
-        following = "trex-tui capture --engine results/net/net.engine --outdir results/net --force"
-        assert err.splitlines()[-1] == f"trex-tui: next: {following}"
-        assert main([*shlex.split(following)[1:], "--trtexec", program]) == 0
+        assert main(next_command(err)) == 0, "as it stands"
         assert here.names() == COMPLETE
 
     @pytest.mark.parametrize("version", [version for version in VERSIONS if int(version.split(".")[0]) >= 10])
@@ -121,7 +112,8 @@ class TestCommand:
             ["--onnx", "net.onnx", "--repeat", "0"],
             ["--onnx", "net.onnx", "--timeout", "soon"],
             ["--onnx", "net.onnx", "--device", "-1"],
-            ["--onnx", "net.onnx", "--sparsity", "some"],
+            ["--onnx", "net.onnx", "--builder", "nvcc"],
+            ["--onnx", "net.onnx", "--docker", "image"],
             ["--onnx", "net.onnx", "--duration", "٣"],
             ["--onnx", "net.onnx", "--profile", "x:1"],
             ["--onnx", "net.onnx", "--power-limit", "0"],
@@ -143,7 +135,16 @@ class TestCommand:
             (["--onnx", "net.onnx", "--name", ""], "--name"),
             (["--onnx", "net.onnx", "--load-inputs", "x:net.onnx,y:absent"], "absent does not exist"),
             (["--onnx", "net.onnx", "--", "--saveEngine=x"], "capture sets it"),
-            (["--engine", "net.onnx", "--resume"], "--resume has no effect with --engine"),
+            (["--engine", "net.onnx"], "net.onnx is an ONNX model; build and measure it with --onnx"),
+            (["--onnx", "net.onnx", "--with-engine"], "--with-engine needs --host"),
+            (["--onnx", "net.onnx", "--for", "10.4"], "--for needs --dry-run"),
+            (["--onnx", "net.onnx", "--builder", "python", "--trtexec", "x"], "choose one"),
+            (
+                ["--onnx", "net.onnx", "--builder", "python", "--host", "jet"],
+                "--builder python is for this machine",
+            ),
+            (["--onnx", "net.onnx", "--dry-run", "--host", "jet"], "leave out --host"),
+            (["--onnx", "net.onnx", "--sweep", "x=1"], "--sweep"),
             (["--engine", "net.onnx", "--workspace", "0"], "--workspace: only for builds"),
             (["--engine", "net.onnx", "--build-only"], "--build-only: only for builds"),
             (["--engine", "net.onnx", "--profile", _SHAPES], "--profile: only for builds"),
@@ -189,13 +190,13 @@ class TestCommand:
         engine.write_bytes(engine.read_bytes()[22:])
         assert capture("--engine", "yolo.engine", "--outdir", "again") == 0
 
-    @pytest.mark.usefixtures("here")
-    def test_a_set_is_there(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_a_set_is_there(self, here: Bench, capsys: pytest.CaptureFixture[str]) -> None:
         assert capture("--onnx", "net.onnx") == 0
+        before = here.bytes()
         assert capture("--onnx", "net.onnx") == 2
         assert "--force" in capsys.readouterr().err
-        assert capture("--onnx", "net.onnx", "--force", "--resume") == 0
-        assert "not built again" in capsys.readouterr().err
+        assert here.bytes() == before
+        assert capture("--onnx", "net.onnx", "--force") == 0
 
     def test_help(self, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit) as stop:
@@ -216,37 +217,42 @@ def start(here: Bench, *arguments: str, **environment: str) -> subprocess.Popen[
 
 
 class TestSignals:
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-    def test_ends_trtexec_keeps_logs(self, here: Bench, number: signal.Signals) -> None:
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+    def test_ends_trtexec_keeps_logs(
+        self, here: Bench, capsys: pytest.CaptureFixture[str], number: signal.Signals
+    ) -> None:
         pipe = fifo(here.place / "fifo")
         process = start(here, FAKE_TRTEXEC_FAIL="hang@profile", FAKE_TRTEXEC_FIFO=str(pipe))
         pid = wait_for(pipe)
         process.send_signal(number)
         out, err = process.communicate(timeout=150)
-        assert (process.returncode, out) == (130, b"")
+        assert (process.returncode, out) == (128 + number, b"")
         assert b"Traceback" not in err
-        assert err.splitlines()[-2:] == [
-            b"trex-tui: interrupted; the logs are in results/net/net.failed",
-            b"trex-tui: the engine is kept: results/net/net.failed/net.engine; --resume measures it without building again",
+        assert err.decode().splitlines()[-3:-1] == [
+            "trex-tui: interrupted; the logs are in results/net/net.failed",
+            "trex-tui: the engine is kept: results/net/net.failed/net.engine",
         ]
         assert not is_running(pid)
         log = here.outdir / "net.failed/net.engine.profile.log"
         assert b"Starting inference" in log.read_bytes()
         assert not list(here.outdir.parent.glob(".*"))
+        assert main(next_command(err.decode())) == 0, "as it stands"
+        assert here.names() == COMPLETE
+        capsys.readouterr()
+        assert main(["build-log", "results/net", "--json"]) == 0, "the set has the log of its build"
 
-    def test_we_are_killed_and_resume(self, here: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-        """SIGKILL leaves the work directory; the next capture takes its engine."""
+    def test_we_are_killed(self, here: Bench) -> None:
+        """SIGKILL leaves the work directory, and nothing that runs; the next capture clears it."""
         pipe = fifo(here.place / "fifo")
         process = start(here, FAKE_TRTEXEC_FAIL="hang@profile", FAKE_TRTEXEC_FIFO=str(pipe))
         pid = wait_for(pipe)
         process.kill()
         process.communicate(timeout=150)
         wait_for_end(pid)
-        record = here.place / "calls"
-        monkeypatch.setenv("FAKE_TRTEXEC_CALLS", str(record))
-        assert capture("--onnx", "net.onnx", "--resume") == 0
-        assert len(calls(record)) == 1
+        assert not here.outdir.exists()
+        assert capture("--onnx", "net.onnx") == 0
         assert here.names() == COMPLETE
+        assert not list(here.outdir.parent.glob(".*"))
 
     def test_stdout_is_closed(self, here: Bench) -> None:
         process = start(here)
@@ -257,3 +263,82 @@ class TestSignals:
         assert process.returncode == 0
         assert b"Traceback" not in err
         assert here.names() == COMPLETE
+
+
+class TestNextCommand:
+    """What is printed works as it stands: names are quoted, and all that the engine needs is carried."""
+
+    @pytest.mark.parametrize(
+        "place", ["plain", "a b;$(touch x)'\".onnx", "-dash", "ünï", "new\nline\x1b[31m"]
+    )
+    @pytest.mark.parametrize("failure", ["crash@profile", None])
+    def test_in_any_place(
+        self,
+        here: Bench,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+        place: str,
+        failure: str | None,
+    ) -> None:
+        """Read by a shell, which prints the words that it would start."""
+        program = here.place / place / "trtexec"
+        program.parent.mkdir()
+        program.symlink_to(here.programs("10.4.0").path)
+        monkeypatch.delenv("TRTEXEC")
+        if failure:
+            monkeypatch.setenv("FAKE_TRTEXEC_FAIL", failure)
+        given = [f"--trtexec={program}", "--device=0", f"--outdir=o/{place}", f"--plugin={program}"]
+        given += ["--min-shapes=t0:1x8", "--opt-shapes=t0:2x8", "--max-shapes=t0:4x8"]
+        given += [] if failure else ["--build-only"]
+        code = capture("--onnx", "net.onnx", *given, "--", "--avgTiming=2")
+        assert code == (3 if failure else 0)
+        monkeypatch.delenv("FAKE_TRTEXEC_FAIL", raising=False)
+        record = here.place / "calls"
+        monkeypatch.setenv("FAKE_TRTEXEC_CALLS", str(record))
+        assert main(next_command(capsys.readouterr().err)) == 0
+        (words,) = calls(record)
+        assert {"--device=0", f"--staticPlugins={program}", "--shapes=t0:2x8"} <= set(words)
+        assert words[-1] == "--avgTiming=2"
+        assert {one.name for one in (here.place / "o" / place).iterdir()} >= set(COMPLETE)
+
+
+def next_command(err: str) -> list[str]:
+    """The words of the last `next:` of `trex-tui capture`, as a shell reads them."""
+    lines = [line for line in err.splitlines() if line.startswith("trex-tui: next: trex-tui ")]
+    text = lines[-1].removeprefix("trex-tui: next: trex-tui ")
+    done = subprocess.run(["bash", "-c", f"printf '%s\\0' {text}"], capture_output=True, check=True)
+    return [os.fsdecode(word) for word in done.stdout.split(b"\0")[:-1]]
+
+
+_BARE = """\
+import sys
+from trex_tui.cli.main import main
+code = main(sys.argv[1:])
+loaded = {name.partition(".")[0] for name in sys.modules} & {"pandas", "networkx", "numpy", "textual"}
+sys.exit(f"loaded: {sorted(loaded)}" if loaded else code)
+"""
+
+
+class TestImports:
+    """On a board nothing heavy is loaded; it need not be there."""
+
+    @pytest.mark.parametrize(
+        ("arguments", "code"),
+        [
+            (["capture", "--onnx", "net.onnx"], 0),
+            (["capture", "--onnx", "net.onnx", "--dry-run", "--for", "10.4"], 0),
+            (["capture", "--onnx", "none.onnx"], 2),
+            (["doctor"], None),
+        ],
+    )
+    def test_neither_pandas_nor_networkx(self, here: Bench, arguments: list[str], code: int | None) -> None:
+        done = subprocess.run(
+            [sys.executable, "-c", _BARE, *arguments],
+            env={**os.environ, "TRTEXEC": str(here.programs("10.4.0").path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "loaded:" not in done.stderr
+        assert "Traceback" not in done.stderr
+        assert code is None or done.returncode == code

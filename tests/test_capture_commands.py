@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +14,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fake_trtexec import VERSIONS
+from onnx_bytes import MODEL
 from trex_tui.capture.options import (
     CaptureOptions,
     OptimizationProfile,
-    checked_inputs,
-    checked_name,
-    command_line,
+    SweptFlag,
+    check_name,
+    check_options,
     default_name,
-    quoted,
 )
-from trex_tui.capture.plan import Names, RunPlan, flag_name, plan
-from trex_tui.capture.trtexec import parse_version
-from trex_tui.old.cli.argument_types import shape_profile
+from trex_tui.capture.plan import RunPlan, flag_name, make_plan
+from trex_tui.capture.quoting import command_line, quote, shell_word
+from trex_tui.capture.staging import Names
+from trex_tui.capture.trtexec import Trtexec, parse_version, stated_trtexec
 from trex_tui.errors import TrexError
 
 NAMES = Names(Path("out"), "m")
@@ -34,7 +35,7 @@ NAMES = Names(Path("out"), "m")
 def planned(programs: Any, version: str, **options: Any) -> tuple[RunPlan, ...]:
     if "engine" not in options:
         options = {"onnx": "m.onnx", **options}
-    return plan(CaptureOptions(**options), programs(version), NAMES)
+    return make_plan(CaptureOptions(**options), programs(version), NAMES)
 
 
 def both(programs: Any, version: str, **options: Any) -> tuple[set[str], set[str]]:
@@ -89,12 +90,10 @@ class TestVersions:
         assert argument not in profile
 
     @pytest.mark.parametrize(
-        ("version", "streams", "plugin"),
-        [("8.5.1", "--streams=2", "--plugins=a.so"), ("8.6.1", "--infStreams=2", "--staticPlugins=a.so")],
+        ("version", "plugin"), [("8.5.1", "--plugins=a.so"), ("8.6.1", "--staticPlugins=a.so")]
     )
-    def test_renamed_options(self, programs: Any, version: str, streams: str, plugin: str) -> None:
-        build, profile = both(programs, version, inf_streams=2, plugins=("a.so",))
-        assert streams in profile - build
+    def test_renamed_options(self, programs: Any, version: str, plugin: str) -> None:
+        build, profile = both(programs, version, plugins=("a.so",))
         assert plugin in build & profile
 
 
@@ -103,26 +102,21 @@ class TestOptions:
         build, profile = both(
             programs,
             "10.4.0",
-            precisions=("fp16", "int8"),
-            best=True,
-            strongly_typed=True,
-            no_tf32=True,
+            precisions=("fp16", "int8", "best"),
             calib="c.cache",
-            sparsity="enable",
             timing_cache="t.cache",
             optimization_level=5,
-            version_compatible=True,
             hardware_compatibility="ampere+",
             device=1,
         )
         only = {
-            *("--fp16", "--int8", "--best", "--stronglyTyped", "--noTF32", "--calib=c.cache"),
-            *("--sparsity=enable", "--timingCacheFile=t.cache", "--builderOptimizationLevel=5"),
+            *("--fp16", "--int8", "--best", "--calib=c.cache"),
+            *("--timingCacheFile=t.cache", "--builderOptimizationLevel=5"),
             "--hardwareCompatibilityLevel=ampere+",
         }
         assert only <= build
         assert not only & profile
-        assert {"--versionCompatible", "--device=1"} <= build & profile
+        assert "--device=1" in build & profile
 
     def test_measurement(self, programs: Any) -> None:
         build, profile = both(
@@ -133,12 +127,9 @@ class TestOptions:
             warmup_ms=500,
             duration_s=10,
             iterations=100,
-            avg_runs=20,
-            percentile="50,99.9",
         )
         only = {
             *("--useProfile=1", "--loadInputs=x:f.bin", "--warmUp=500", "--duration=10", "--iterations=100"),
-            *("--avgRuns=20", "--percentile=50,99.9"),
         }
         assert only <= profile
         assert not only & build
@@ -213,26 +204,6 @@ class TestProfiles:
         (build,) = planned(programs, "10.4.0", build_only=True)
         assert build.role == "build"
 
-    @pytest.mark.parametrize(
-        ("text", "shapes"),
-        [
-            ("min=x:1x3,opt=x:2x3,max=x:4x3", ("x:1x3", "x:2x3", "x:4x3")),
-            ("max=x:4,y:1,min=x:1,y:1,opt=x:2,y:1", ("x:1,y:1", "x:2,y:1", "x:4,y:1")),
-            ("min=a=b:1,opt=a=b:2,max=a=b:4", ("a=b:1", "a=b:2", "a=b:4")),
-            ("min=x:1,opt=x:2", None),
-            ("min=x:1,opt=x:2,max=", None),
-            ("min=x:1,opt=x:2,max=x:3,max=x:4", None),
-            ("x:1", None),
-            ("", None),
-        ],
-    )
-    def test_text(self, text: str, shapes: tuple[str, str, str] | None) -> None:
-        if shapes is None:
-            with pytest.raises(argparse.ArgumentTypeError, match="not min=INPUT"):
-                shape_profile(text)
-        else:
-            assert shape_profile(text) == shapes
-
 
 class TestRefusals:
     @pytest.mark.parametrize(
@@ -241,16 +212,17 @@ class TestRefusals:
             (
                 "11.1.0",
                 {"precisions": ("fp16",)},
-                ["--fp16", "11.1.0", "8.0.1 to 10.16", "from the model"],
+                ["--fp16", "11.1.0", "8.0.1 to 10.16", "the model states the types"],
             ),
             ("11.1.0", {"calib": "c"}, ["--calib", "8.0.1 to 10.16"]),
             ("8.6.1", {"precisions": ("bf16",)}, ["--bf16", "9.1.0 to 10.16"]),
             ("9.3.0", {"precisions": ("int4",)}, ["--int4", "10.1.0 to 10.16"]),
             ("8.5.1", {"optimization_level": 3}, ["--optimization-level", "8.6.1 and later"]),
-            ("8.6.1", {"strongly_typed": True}, ["--strongly-typed", "9.1.0 and later"]),
             ("8.6.1", {"profile_index": 1}, ["--profile-index", "9.1.0 and later"]),
             ("8.4.1", {"passthrough": ("--maxTactics=3",)}, ["--maxTactics", "10.4.0 and later"]),
             ("10.4.0", {"passthrough": ("--saveEngine=x",)}, ["--saveEngine", "capture sets it"]),
+            ("10.4.0", {"passthrough": ("m.onnx",)}, ["m.onnx: not an option of trtexec"]),
+            ("10.4.0", {"compute_capability": "8.6"}, ["--compute-capability", "TensorRT-RTX"]),
         ],
     )
     def test_an_option_of_another_version(
@@ -263,20 +235,16 @@ class TestRefusals:
 
     def test_all_at_once(self, programs: Any) -> None:
         with pytest.raises(TrexError) as stop:
-            planned(programs, "8.2.1", precisions=("fp8", "int4"), version_compatible=True, repeat=2)
-        for part in ("--fp8", "--int4", "--version-compatible"):
+            planned(programs, "8.2.1", precisions=("fp8", "int4"), optimization_level=3, repeat=2)
+        for part in ("--fp8", "--int4", "--optimization-level"):
             assert str(stop.value).count(f"{part} ") + str(stop.value).count(f"{part}:") == 1
-
-    def test_strong_typing_is_no_option_from_11_on(self, programs: Any) -> None:
-        build, _ = both(programs, "11.1.0", strongly_typed=True)
-        assert "--stronglyTyped" not in build
 
 
 class TestPassthrough:
     def test_untouched_and_last(self, programs: Any) -> None:
-        rest = ("--avgTiming=16", "--newInSomeRelease=$(id)", "--tacticSources=-CUDNN,+CUBLAS", "stray")
+        rest = ("--avgTiming=16", "--newInSomeRelease=$(id)", "--tacticSources=-CUDNN,+CUBLAS")
         for run in planned(programs, "10.4.0", passthrough=rest):
-            assert run.argv[-4:] == rest
+            assert run.argv[-3:] == rest
 
     def test_what_a_person_writes_replaces_ours(self, programs: Any) -> None:
         """trtexec refuses an option that is there twice."""
@@ -322,7 +290,7 @@ class TestQuoting:
         assert command_line(["/usr/bin/trtexec", "--onnx=m.onnx"]) == "/usr/bin/trtexec --onnx=m.onnx"
 
     def test_nothing_for_a_terminal_to_act_on(self) -> None:
-        text = quoted("a\x1b[31m\nb\udcff'\u202e")
+        text = quote("a\x1b[31m\nb\udcff'\u202e")
         assert text.isprintable()
         assert text.isascii()
 
@@ -333,6 +301,74 @@ class TestQuoting:
         script = f"printf '%s\\0' {command_line(texts)}"
         done = subprocess.run(["bash", "-c", script], capture_output=True, check=True)
         assert done.stdout.split(b"\0")[:-1] == [os.fsencode(one) for one in texts]
+        words = " ".join(map(shell_word, texts))
+        script = "nl='\n'\n" + f"printf '%s\\0' {words}"
+        assert words.isprintable()
+        done = subprocess.run(["sh", "-c", script], capture_output=True, check=True)
+        assert done.stdout.split(b"\0")[:-1] == [os.fsencode(one) for one in texts]
+
+
+class TestSwept:
+    """A flag of a sweep replaces that which capture sets, and is refused beside one that a person wrote."""
+
+    def test_in_place_of_ours(self, programs: Any) -> None:
+        swept = SweptFlag("--useSpinWait", "")
+        _, profile = planned(programs, "10.4.0", swept=swept)
+        assert "--useSpinWait" not in profile.argv
+        swept = SweptFlag("--avgTiming", "--avgTiming=4")
+        assert all("--avgTiming=4" in run.argv for run in planned(programs, "10.4.0", swept=swept))
+
+    @pytest.mark.parametrize(
+        ("flag", "options", "part"),
+        [
+            ("--warmUp", {"warmup_ms": 1}, "--warmup and --sweep warmUp"),
+            (
+                "--avgTiming",
+                {"passthrough": ("--avgTiming=2",)},
+                "--avgTiming after -- and --sweep avgTiming",
+            ),
+            ("--noSuchOption", {}, "--sweep noSuchOption.*not in any known release"),
+        ],
+    )
+    def test_refused(self, programs: Any, flag: str, options: dict[str, Any], part: str) -> None:
+        with pytest.raises(TrexError, match=part):
+            planned(programs, "10.4.0", swept=SweptFlag(flag, f"{flag}=7"), **options)
+
+
+def rtx(*more: str) -> Trtexec:
+    """A `tensorrt_rtx` of NVIDIA with these options besides the ordinary ones."""
+    known = stated_trtexec("10.4", Path("tensorrt_rtx"))
+    ordinary = {
+        *("--onnx", "--saveEngine", "--loadEngine", "--verbose", "--profilingVerbosity", "--skipInference"),
+        *("--dumpProfile", "--exportLayerInfo", "--exportTimes", "--exportProfile", "--noDataTransfers"),
+        *("--useSpinWait", "--shapes", "--useCudaGraph"),
+    }
+    return replace(known, version="RTX 1.3.0", explained=frozenset({*ordinary, *more}))
+
+
+class TestRtx:
+    def test_graph_and_cache(self) -> None:
+        trtexec = rtx("--rtxCudaGraphStrategy", "--runtimeCacheFile", "--specializeStrategyDS")
+        options = CaptureOptions(onnx="m.onnx", timing_cache="c", shapes="x:1")
+        build, profile = make_plan(options, trtexec, NAMES)
+        assert not [word for word in build.argv if "Cache" in word]
+        assert {
+            *("--rtxCudaGraphStrategy=wholeGraph", "--runtimeCacheFile=c", "--specializeStrategyDS=eager"),
+        } <= set(profile.argv)
+        assert "--separateProfileRun" not in profile.argv
+        again = profile.without_graph(trtexec)
+        assert again is not None
+        assert "--rtxCudaGraphStrategy=disable" in again.argv
+        assert again.without_graph(trtexec) is None
+
+    def test_types_are_of_the_model(self) -> None:
+        with pytest.raises(TrexError, match=r"--fp16: not in tensorrt_rtx .*the model states the types"):
+            make_plan(CaptureOptions(onnx="m.onnx", precisions=("fp16",)), rtx(), NAMES)
+
+    def test_chosen_gpus(self) -> None:
+        options = CaptureOptions(onnx="m.onnx", compute_capability="8.6,8.9", build_only=True)
+        (build,) = make_plan(options, rtx("--computeCapability"), NAMES)
+        assert "--computeCapability=8.6,8.9" in build.argv
 
 
 class TestInputs:
@@ -342,7 +378,7 @@ class TestInputs:
         assert default_name(CaptureOptions(engine="b.plan")) == "b"
         for bad in ("", ".", "..", "a/b", "x" * 300):
             with pytest.raises(TrexError, match="--name"):
-                checked_name(bad)
+                check_name(bad)
 
     def test_files_must_be_there(self, tmp_path: Path) -> None:
         model = tmp_path / "m.onnx"
@@ -353,8 +389,21 @@ class TestInputs:
             (CaptureOptions(onnx="a\0b"), "--onnx"),
         ):
             with pytest.raises(TrexError, match=part):
-                checked_inputs(options)
-        model.write_bytes(b"x")
+                check_options(options)
+        model.write_bytes(MODEL)
         with pytest.raises(TrexError, match="--calib"):
-            checked_inputs(CaptureOptions(onnx=str(model), calib=str(tmp_path / "none")))
-        checked_inputs(CaptureOptions(onnx=str(model), plugins=("libfound_by_the_loader.so",)))
+            check_options(CaptureOptions(onnx=str(model), calib=str(tmp_path / "none")))
+        check_options(CaptureOptions(onnx=str(model), plugins=("libfound_by_the_loader.so",)))
+
+    @pytest.mark.parametrize(
+        ("options", "part"),
+        [
+            ({"engine": "e", "precisions": ("fp16", "best")}, "--fp16, --best: only for builds"),
+            ({"engine": "e", "workspace_mib": 0, "build_only": True}, "--workspace, --build-only: only for"),
+            ({"onnx": "m", "build_only": True, "warmup_ms": 0}, "--warmup: only for measurements"),
+        ],
+    )
+    def test_no_effect(self, options: dict[str, Any], part: str) -> None:
+        """0 is a value."""
+        with pytest.raises(TrexError, match=part):
+            check_options(CaptureOptions(**options))

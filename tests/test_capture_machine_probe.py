@@ -1,4 +1,4 @@
-"""What a capture notes of the machine: a server with nvidia-smi, Jetsons, nothing at all; and metadata of real logs."""
+"""What a capture notes of the machine: a server with nvidia-smi, Jetsons, nothing at all."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from capture_bench import Bench
 
-from helpers import ARTIFACTS
-from trex_tui.old.artifacts.metadata import read_metadata
-from trex_tui.capture.environment_probe import Host, changes, probe_host
-from trex_tui.capture.manifest import read_log_metadata, write_metadata
+from capture_bench import Bench
+from trex_tui.capture.machine import Host, describe_changes, probe_host
 from trex_tui.capture.shell import Shell
 
 SMI = """\
@@ -95,14 +92,11 @@ class TestServer:
         assert (gpu["driver"], gpu["temperature_c"], gpu["throttle_counters_us"]) == ("595.71", 43.0, {})
         assert "not a valid field" in host.probes["nvidia-smi"]["raw"]
 
-    def test_ids_only_when_asked_for(self, smi: dict[str, str], tmp_path: Path) -> None:
-        without = json.dumps(probe_host(Shell(environ=smi), root=str(tmp_path)).document())
-        assert "GPU-secret" not in without
-        assert platform.node() not in json.loads(without).values()
-        host = probe_host(Shell(environ=smi), root=str(tmp_path), with_ids=True)
-        assert host.facts["gpus"][0]["uuid"] == "GPU-secret"
-        assert host.facts["gpus"][0]["serial"] is None
-        assert host.facts["host_name"] == platform.node()
+    def test_no_ids(self, smi: dict[str, str], tmp_path: Path) -> None:
+        """Neither the GPU's nor the machine's name leave it."""
+        text = json.dumps(probe_host(Shell(environ=smi), root=str(tmp_path)).document())
+        assert "GPU-secret" not in text
+        assert platform.node() not in json.loads(text).values()
 
     @pytest.mark.parametrize(
         "text",
@@ -182,7 +176,6 @@ class TestJetson:
         assert host.facts["temperatures_c"] == {"gpu-thermal": 48.5}, "a gated zone is missing, not cold"
         assert host.facts["memory"]["available_kib"] == 5_000_000
         assert host.facts["over_current_events"] == {"oc3_event_cnt": 5}
-        assert "REVISION: 4.7" in host.probes["etc/nv_tegra_release"]["raw"]
         assert "NVPM WARN" in host.probes["nvpmodel"]["raw"]
 
     def test_locked_thor_with_another_name(self, tmp_path: Path) -> None:
@@ -195,8 +188,8 @@ class TestJetson:
         def host(mode: str, events: int) -> dict[str, Any]:
             return Host({"jetson": {"power_mode": mode}, "over_current_events": {"oc1": events}}).document()
 
-        assert changes(host("25W", 5), host("25W", 5)) == []
-        assert changes(host("25W", 5), host("15W", 6)) == [
+        assert describe_changes(host("25W", 5), host("25W", 5)) == []
+        assert describe_changes(host("25W", 5), host("15W", 6)) == [
             "the board throttled for over-current during the measurement",
             "the power mode changed from 25W to 15W meanwhile",
         ]
@@ -226,68 +219,6 @@ class TestElsewhere:
         def host(value: float | None) -> dict[str, Any]:
             return {"gpus": [{"throttle_counters_us": {"sw_power_cap": value}, "throttle_reasons": []}]}
 
-        assert changes(host(1.0), host(2.0)) == ["the GPU was throttled: sw power cap"]
+        assert describe_changes(host(1.0), host(2.0)) == ["the GPU was throttled: sw power cap"]
         for before, after in ((1.0, 1.0), (None, 2.0), (1.0, None)):
-            assert changes(host(before), host(after)) == []
-
-
-class TestMetadataOfRealLogs:
-    @pytest.fixture(autouse=True)
-    def _logs(self) -> None:
-        if not (ARTIFACTS / "logs").is_dir():
-            pytest.skip(f"no logs at {ARTIFACTS}")
-
-    def test_values_are_whole(self) -> None:
-        log = ARTIFACTS / "logs/trt8.6.0_RTX3090_build_verbose_fp16_dynshape_skipInference.log"
-        build = read_log_metadata(log, "build")["build_options"]
-        pools = "workspace: 1024 MiB, dlaSRAM: default, dlaLocalDRAM: default, dlaGlobalDRAM: default"
-        assert build["Memory Pools"] == pools
-        assert build["Tempfile Controls"] == "{ in_memory: allow, temporary: allow }"
-        assert build["Precision"] == "FP32+FP16"
-        assert build["LayerPrecisions"] == ""
-
-    def test_old_clocks_are_numbers(self) -> None:
-        device = read_log_metadata(
-            ARTIFACTS / "logs/trt8.4.1_GTX1070_build_verbose_fp16_dynshape.log", "build"
-        )["device_information"]
-        assert device["Selected Device"] == "NVIDIA GeForce GTX 1070"
-        assert (device["Compute Clock Rate"], device["Memory Bus Width"], device["SMs"]) == (
-            1.645,
-            256.0,
-            16.0,
-        )
-
-    def test_a_load_and_run_log(self, tmp_path: Path) -> None:
-        log = ARTIFACTS / "logs/trt10.16.1_H100_loadEngine_cudagraph_verbose.log"
-        write_metadata(log, "profile", tmp_path / "a.profile.metadata.json")
-        metadata, notes = read_metadata([tmp_path / "a.profile.metadata.json"])
-        assert notes == []
-        assert metadata.throughput_qps == 24896.9
-        assert metadata.device_name == "NVIDIA H100 PCIe"
-        latency = metadata.latency()
-        assert latency is not None
-        assert latency.percentiles_ms == {90.0: 0.0388489, 95.0: 0.0389404, 99.0: 0.0390625}
-        assert metadata.inference_options["CUDA Graph"] == "Enabled"
-
-    @pytest.mark.parametrize("log", sorted((ARTIFACTS / "logs").glob("*.log")), ids=lambda one: one.name[:24])
-    def test_sections_hold_nothing_else(self, log: Path) -> None:
-        """No label is a message of the run: each begins with a word of the option lists."""
-        document = read_log_metadata(log, "build") | read_log_metadata(log, "profile")
-        for section, pairs in document.items():
-            assert all(len(key) < 60 and "=" not in key.split("(")[0] for key in pairs), section
-
-
-def test_a_retried_run_counts_last(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    text = "".join(
-        f"[07/07/2026-02:11:26] [I] {line}\n"
-        for value in (1, 2)
-        for line in (
-            "=== Performance summary ===",
-            f"Throughput: {value} qps",
-            "Other: x" if value == 1 else "",
-            "",
-        )
-    )
-    log.write_text(text, encoding="utf-8")
-    assert read_log_metadata(log, "profile")["performance_summary"] == {"Throughput": 2.0}
+            assert describe_changes(host(before), host(after)) == []

@@ -11,16 +11,18 @@ import pytest
 from fake_trtexec import VERSIONS, install
 from helpers import ARTIFACTS
 from trex_tui.capture.trtexec import (
-    NotTrtexecError,
     Trtexec,
     TrtexecNotFoundError,
     ask,
-    candidates,
+    find_builder,
     find_trtexec,
     flag_table,
+    list_candidates,
     parse_version,
-    read_help,
+    stated_trtexec,
+    understand,
 )
+from trex_tui.errors import TrexError
 
 HELP = ("8.5.0", "8.6.1", "10.6.0", "10.16.1")
 
@@ -49,10 +51,10 @@ class TestTable:
 
     @pytest.mark.parametrize("version", HELP)
     def test_what_real_help_texts_explain_is_known(self, version: str) -> None:
-        found = read_help(real_help(version), Path("trtexec"))
+        found = understand(real_help(version), Path("trtexec"))
         assert found.version == version
         assert len(found.explained) > 70
-        strangers = {flag for flag in found.explained if not flag_table().is_listed(flag)}
+        strangers = {flag for flag in found.explained if not flag_table().where(flag)}
         assert strangers == set()
 
     @pytest.mark.parametrize(
@@ -75,6 +77,15 @@ class TestTable:
     def test_versions_are_compared_as_numbers(self, flag: str, version: str, known: bool) -> None:
         assert flag_table().has(flag, parse_version(version)) is known
 
+    def test_a_release_that_is_not_here(self) -> None:
+        stated = stated_trtexec("10.4", Path("trtexec"))
+        assert (stated.knows("--fp16"), stated.knows("--noCudaGraph")) == (True, False)
+
+    @pytest.mark.parametrize("release", ["", "ten", "8.0.1", "7", "RTX 1.3", "10.4.0\n", "11.4"])
+    def test_a_release_that_nobody_knows(self, release: str) -> None:
+        with pytest.raises(TrexError, match="--for"):
+            stated_trtexec(release, Path("trtexec"))
+
     def test_where(self) -> None:
         table = flag_table()
         assert table.where("--fp16") == "8.0.1 to 10.16"
@@ -91,7 +102,7 @@ class TestHelp:
             "                  instead of --fp16, see --buildOnly\n"
             "  --versionCompatible, --vc    for other versions\n"
         )
-        found = read_help(text, Path("trtexec"))
+        found = understand(text, Path("trtexec"))
         assert found.explained == {"--onnx", "--versionCompatible", "--vc"}
         assert (found.version, found.build) == ("11.1.0", 106)
         assert found.is_strongly_typed_only
@@ -99,7 +110,7 @@ class TestHelp:
 
     def test_an_option_newer_than_the_table(self) -> None:
         text = "&&&& RUNNING TensorRT.trtexec [TensorRT v120000] # x\n  --brandNew=N   something\n"
-        assert read_help(text, Path("trtexec")).knows("--brandNew")
+        assert understand(text, Path("trtexec")).knows("--brandNew")
 
     @pytest.mark.parametrize(
         ("text", "part"),
@@ -111,8 +122,17 @@ class TestHelp:
         ],
     )
     def test_what_cannot_be_used(self, text: str, part: str) -> None:
-        with pytest.raises(NotTrtexecError, match=part):
-            read_help(text, Path("trtexec"))
+        with pytest.raises(TrtexecNotFoundError, match=part):
+            understand(text, Path("trtexec"))
+
+    def test_of_tensorrt_rtx(self) -> None:
+        """Its options are those that its help explains; no release of TensorRT is asked."""
+        text = "&&&& RUNNING TensorRT.trtexec [TensorRT-RTX v10300] [b56] # tensorrt_rtx --help\n  --onnx=<file>   model\n"
+        found = understand(text, Path("tensorrt_rtx"))
+        assert (found.version, found.is_rtx, found.numbers, found.devices) == ("RTX 1.3.0", True, None, None)
+        assert found.knows("--onnx")
+        assert not found.knows("--fp16")
+        assert found.is_strongly_typed_only
 
     @pytest.mark.parametrize("version", VERSIONS)
     def test_the_stand_ins(self, programs: object, version: str) -> None:
@@ -140,7 +160,7 @@ class TestFinding:
             "HOME": str(tmp_path / "home"),
             "TENSORRT_ROOT": str(tmp_path / "trt"),
         }
-        found = [path for path, _ in candidates(environ, root)]
+        found = [path for path, _ in list_candidates(environ, root)]
         assert found == [places[key] for key in ("path", "usr", "opt", "root", "tar", "home", "old")]
         assert find_trtexec(None, environ, root).version == "10.16.1"
         assert find_trtexec(None, {**environ, "TRTEXEC": str(places["usr"])}, root).version == "8.5.1"
@@ -166,6 +186,22 @@ class TestFinding:
             find_trtexec(str(tmp_path / "absent"), environ)
         with pytest.raises(TrtexecNotFoundError, match=r"\$TRTEXEC"):
             find_trtexec(None, {**environ, "TRTEXEC": "/absent/trtexec"})
+
+    def test_neither_trtexec_nor_the_api(self, tmp_path: Path) -> None:
+        """The message has both remedies."""
+        environ = {"PATH": str(tmp_path), "PYTHONPATH": str(tmp_path)}
+        for module in ("tensorrt", "tensorrt_rtx", "tensorrt_rtx_bindings"):
+            (tmp_path / f"{module}.py").write_text("raise ImportError('broken on purpose')", encoding="utf-8")
+        with pytest.raises(TrtexecNotFoundError, match=r"libnvinfer-bin.*trex-tui\[rtx\]"):
+            find_builder("auto", None, environ)
+        with pytest.raises(TrtexecNotFoundError, match=r"^(?!.*libnvinfer-bin).*trex-tui\[rtx\]"):
+            find_builder("python", None, environ)
+        with pytest.raises(TrtexecNotFoundError, match=r"^(?!.*trex-tui\[rtx\]).*libnvinfer-bin"):
+            find_builder("trtexec", None, environ)
+
+    def test_trtexec_goes_before_the_api(self, tmp_path: Path) -> None:
+        environ = {"PATH": str(install(tmp_path / "bin", "10.4.0").parent), "HOME": str(tmp_path)}
+        assert not find_builder("auto", None, environ).is_python
 
     def test_no_program(self, tmp_path: Path) -> None:
         plain = tmp_path / "trtexec"
@@ -210,7 +246,7 @@ class TestFinding:
         told: list[str] = []
         assert ask(program, note=told.append).version == "10.4.0"
         assert told == [f"waiting for {program} --help, up to 120 s"]
-        monkeypatch.setattr("trex_tui.capture.trtexec.HELP_TIMEOUT_S", 0.002)
+        monkeypatch.setattr("trex_tui.capture.trtexec._HELP_TIMEOUT_S", 0.002)
         program.write_text("#!/bin/sh\nexec sleep 600\n", encoding="ascii")
         with pytest.raises(TrtexecNotFoundError, match="does not answer within"):
             ask(program)

@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from capture_bench import Bench
 
+from capture_bench import Bench
 from fake_trtexec.kit import wait_for_end
-from trex_tui import load_engine
-from trex_tui.__main__ import main
-from trex_tui.old.analysis.energy import power_statistics
-from trex_tui.old.artifacts.monitor import COLUMNS
-from trex_tui.capture.monitor import RunMonitor, choose_gpu, parse_sysfs
-from trex_tui.capture.process import RunProgress
+from trex_tui.analysis.energy import power_facts, power_table
+from trex_tui.api import load_engine
+from trex_tui.artifacts.power import COLUMNS
+from trex_tui.capture.monitor import RunMonitor, find_gpu, parse_sysfs
+from trex_tui.capture.progress import RunProgress
 from trex_tui.capture.shell import Shell
+from trex_tui.cli.main import main
 from trex_tui.errors import TrexError
 
 SMI = """\
@@ -225,18 +225,18 @@ class TestCapture:
         bench.notes.on_progress = release
         result = bench.capture(monitor_ms=50)
         assert result.passed
-        assert result.remarks == ()
+        assert not result.remarks
         assert "net.monitor.csv" in bench.names()
         engine = load_engine(bench.outdir)
-        power = power_statistics(engine)
+        power = power_facts(engine)
         assert power is not None
         assert power.scope == "measurement"
         assert 0 < power.samples <= power.all_samples
-        assert power.power_w.mean == 131.9
+        assert power.power_mean_w == pytest.approx(131.9)
         assert power.energy_per_inference_j == pytest.approx(131.9 / 2012.22)
-        assert power.throttling[0].reason == "power cap"
+        assert power.throttled_samples == power.samples
+        assert power_table(engine).loc["gpu_clock_mhz", "mean"] == 1980
         manifest = json.loads((bench.outdir / "net.capture.json").read_text(encoding="utf-8"))
-        assert_keys_explained("capture", manifest)
         assert "net.monitor.csv" in manifest["files"]
         build, profile = manifest["runs"]
         assert "monitor" not in build
@@ -267,7 +267,7 @@ class TestCapture:
 
         host: dict[str, Any] = {"gpus": [{}, {}]}
         with pytest.raises(TrexError, match="--monitor: 2 GPUs, and CUDA's device 0 is unknown"):
-            choose_gpu(None, host, Driver())  # type: ignore[arg-type]
+            find_gpu(None, host, Driver())  # type: ignore[arg-type]
 
     @pytest.mark.parametrize("text", ["0", "49", "1001", "x", "-5", "1e2"])
     def test_other_intervals_are_refused(self, capsys: pytest.CaptureFixture[str], text: str) -> None:

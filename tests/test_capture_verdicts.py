@@ -5,14 +5,13 @@ from __future__ import annotations
 import signal
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 import pytest
-from capture_bench import Bench
 
+from capture_bench import Bench
 from fake_trtexec import ENDS, VERSIONS, calls
 from fake_trtexec.kit import is_running
-from helpers import ARTIFACTS, some
+from helpers import some
 from trex_tui.capture.plan import RunPlan
 from trex_tui.capture.process import TIMED_OUT, ProcessOutcome
 from trex_tui.capture.progress import RunProgress

@@ -104,6 +104,7 @@ _LEVELS = {"none": "NONE", "ampere+": "AMPERE_PLUS", "samecomputecapability": "S
 _SEVERITIES = {"INTERNAL_ERROR": "F", "ERROR": "E", "WARNING": "W", "INFO": "I", "VERBOSE": "V"}
 _WARM_UP_MS, _DURATION_S, _ITERATIONS, _PERCENTILES = 200, 3, 10, "90,95,99"
 """Defaults of trtexec."""
+_LONGEST_REASON = 100
 _PROFILED_ITERATIONS = 50
 
 Options = Mapping[str, Sequence[str]]
@@ -183,9 +184,9 @@ def import_api() -> Any:  # noqa: ANN401 - a module
             return import_module(name)
         except ModuleNotFoundError as error:
             if error.name != name:
-                reasons.append(f"{name}: {error}")
+                reasons.append(f"{name}: {str(error)[:_LONGEST_REASON]}")
         except Exception as error:  # noqa: BLE001 - a library that cannot be loaded raises anything
-            reasons.append(f"{name}: {' '.join(str(error).split())}")
+            reasons.append(f"{name}: {' '.join(str(error).split())[:_LONGEST_REASON]}")
     found = "; ".join(reasons) or "no TensorRT in this Python"
     sys.stderr.write(
         f"{found}; pip install tensorrt, or for TensorRT-RTX, which also builds without a GPU, pip install 'trex-tui[rtx]'\n"

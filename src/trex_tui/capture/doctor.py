@@ -131,7 +131,7 @@ def _check_trtexec(findings: Findings) -> Iterator[Check]:
     else:
         build = "" if program.build is None else f" build {program.build}"
         yield Check(
-            "trtexec", OK, f"TensorRT {program.version}{build}: {program.path} (by {program.found_by})"
+            "trtexec", OK, f"{program.product}{build}: {program.path} (by {program.found_by})"
         )
     if findings.others:
         text = f"not used: {', '.join(findings.others)}"
@@ -324,7 +324,7 @@ def _check_board(findings: Findings) -> Iterator[Check]:
         yield Check(
             "known bad",
             ERROR,
-            f"TensorRT {program.version} on an Orin: this release does not support its GPU (sm_87)",
+            f"{program.product} on an Orin: this release does not support its GPU (sm_87)",
             "use the TensorRT 10.16 of JetPack 7.2",
         )
     # Modules released after TensorRT 8.2.1 (JetPack 4.6.1).
@@ -335,7 +335,7 @@ def _check_board(findings: Findings) -> Iterator[Check]:
         yield Check(
             "known bad",
             WARNING,
-            f"TensorRT {program.version} may not recognize this large-memory Xavier (`Unknown embedded device detected`)",
+            f"{program.product} may not recognize this large-memory Xavier (`Unknown embedded device detected`)",
             "use TensorRT 8.2.1.9 or a later JetPack",
         )
     if board.get("soc") in _WITHOUT_DLA or "Orin Nano" in (board.get("model") or ""):
@@ -357,7 +357,7 @@ def _check_packages(findings: Findings) -> Iterator[Check]:
             yield Check(
                 "known bad",
                 WARNING,
-                f"trtexec is of TensorRT {program.version}, but the package {name} is {version}",
+                f"trtexec is of {program.product}, but the package {name} is {version}",
                 "one of them is outdated: sudo apt install --only-upgrade 'libnvinfer*', and check LD_LIBRARY_PATH",
             )
             return

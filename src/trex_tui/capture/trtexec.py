@@ -40,7 +40,7 @@ _HELP_TIMEOUT_S = 120
 """The first start loads gigabytes of libraries, on a Jetson from an SD card."""
 _PATIENCE_S = 5.0
 """Delay before a note names what is awaited."""
-_LONGEST_QUOTE = 200
+_LONGEST_QUOTE = 400
 
 
 def parse_version(text: str) -> Version:
@@ -159,11 +159,16 @@ class Trtexec:
         return None if self.is_rtx else parse_version(self.version)
 
     @property
+    def product(self) -> str:
+        """`TensorRT 10.16.1`, or `TensorRT-RTX 1.3.0`."""
+        return f"TensorRT-{self.version}" if self.is_rtx else f"TensorRT {self.version}"
+
+    @property
     def name(self) -> str:
         """What it is, for messages: `trtexec of TensorRT 10.16.1`."""
         if self.is_python:
-            return f"the Python API of TensorRT {self.version}"
-        return f"{'tensorrt_rtx' if self.is_rtx else 'trtexec'} of TensorRT {self.version}"
+            return f"the Python API of {self.product}"
+        return f"{'tensorrt_rtx' if self.is_rtx else 'trtexec'} of {self.product}"
 
     def describe(self) -> str:
         """Return version and path, for messages."""

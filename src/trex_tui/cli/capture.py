@@ -270,12 +270,13 @@ def add_builder(parser: CommandParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from trex_tui.capture.options import check_options
+    from trex_tui.capture.options import check_name, check_options
 
     if os.name != "posix":
         raise TrexError("capture runs on Linux only; its files can be explored anywhere")
     request = _make_request(options)
     header = check_options(request.options, is_here=not options.host)
+    check_name(request.name)
     _check_combinations(options)
     if options.dry_run:
         return _print_script(options, request, header)
@@ -283,12 +284,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _make_request(options: argparse.Namespace) -> CaptureRequest:
-    """Return the request of the options.
-
-    Raises:
-        TrexError: `--name` is not a file name.
-    """
-    from trex_tui.capture.options import CaptureOptions, OptimizationProfile, check_name, default_name
+    from trex_tui.capture.options import CaptureOptions, OptimizationProfile, default_name
     from trex_tui.capture.run import CaptureRequest
 
     given = vars(options)
@@ -301,7 +297,7 @@ def _make_request(options: argparse.Namespace) -> CaptureRequest:
         profiles=tuple(OptimizationProfile(*shapes) for shapes in options.profiles),
         passthrough=tuple(options.trtexec_options),
     )
-    name = check_name(default_name(wanted) if options.name is None else options.name)
+    name = default_name(wanted) if options.name is None else options.name
     return CaptureRequest(
         options=wanted,
         outdir=Path(options.outdir or Path("results", name)),
