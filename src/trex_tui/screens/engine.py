@@ -25,6 +25,7 @@ from trex_tui.frames import plain_rows
 from trex_tui.lint.run import LintResult, run_rules
 from trex_tui.report.document import Document, plain
 from trex_tui.screens import dialogs
+from trex_tui.screens.charts import ChartsPane
 from trex_tui.screens.compare import ComparePane, OtherOpened
 from trex_tui.screens.explain import show_explanation
 from trex_tui.screens.export import ask_export, show_notes
@@ -43,6 +44,7 @@ from trex_tui.screens.pane import (
     Shown,
     TabOpened,
 )
+from trex_tui.screens.settings import Settings
 from trex_tui.screens.stub import StubPane
 from trex_tui.text import format_bytes, format_ms, plural, printable, short_device_name
 from trex_tui.widgets.actions import ENGINE, TABS, bindings
@@ -53,7 +55,7 @@ PANES: dict[str, Callable[[Engine], EnginePane]] = {
     "overview": OverviewPane,
     "layers": LayersPane,
     "latency": LatencyPane,
-    "charts": StubPane.for_tab("charts"),
+    "charts": ChartsPane,
     "memory": MemoryPane,
     "lint": LintPane,
     "build": StubPane.for_tab("build"),
@@ -436,6 +438,12 @@ class EngineScreen(MainScreen):
 
         dialogs.choose(self.app, "Runs and optimization profiles", options, finish)
 
+    def action_reset_views(self) -> None:
+        """Forget chosen columns and groupings, of all tabs and of the list of engines."""
+        Settings.of(self).reset()
+        self.notify("Columns and groupings are the usual ones.", markup=False)
+        self.post_message(ReloadAsked(self))
+
     def made_again(self, engine: Engine, source: ArtifactSet) -> EngineScreen:
         """Return the screen of the same engine read again, at the same place."""
         layer = None
@@ -505,14 +513,14 @@ def header_facts(engine: Engine) -> list[Fact]:
     """Return the parts of the header line, in order."""
     facts = [Fact(shorten_engine(engine.name), 0, "bold $accent")]
     if engine.facts.device_name:
-        facts.append(Fact(short_device_name(engine.facts.device_name), 3))
+        facts.append(Fact(short_device_name(engine.facts.device_name), 4))
     if engine.facts.tensorrt_version:
-        facts.append(Fact(f"TensorRT {engine.facts.tensorrt_version}", 4))
+        facts.append(Fact(f"TensorRT {engine.facts.tensorrt_version}", 5))
     if precision := find_precision(engine):
         facts.append(Fact(precision, 2))
     missing = [] if engine.has_graph else ["no layer information"]
     missing += [] if engine.has_profile else ["no profile"]
-    facts += [Fact(text, 5, "bold $warning") for text in missing]
+    facts += [Fact(text, 3, "bold $warning") for text in missing]
     if any(doubt.kind == "throttled" for doubt in find_doubts(engine)):
         facts.append(Fact("throttled", 2, "bold $warning"))
     latency = find_latency(engine, "median_ms", "latency")

@@ -40,8 +40,9 @@ def make_section(
     if "output_precision" in frame and "precision" in frame:
         is_same = frame["output_precision"].eq(frame["precision"]).fillna(False)
         frame["output_precision"] = frame["output_precision"].mask(is_same, "")
+    reasons = [] if len(index) else [no_layers(engine)]
     section = Section(
-        "layers", "Layers", frame=frame, columns=columns, noun="layer", shorten=shorteners(engine)
+        "layers", "Layers", (), reasons, frame, columns, noun="layer", shorten=shorteners(engine)
     )
     section = drop_empty_columns(section) if is_brief else section
     return add_marks(

@@ -181,18 +181,13 @@ class _Builder:
             "precision",
             *(["latency_ms", "latency_pct"] if engine.has_profile else []),
         ]
-        keys = [key for key in keys if key != self._grouping]
+        no_precision = engine.layers["precision"].isna().all()
+        keys = [key for key in keys if key != self._grouping and not (key == "precision" and no_precision)]
         columns = [_describe(engine, key, self._grouping) for key in keys]
         assert frame["name"].dtype == TEXT
         bar = "latency_pct" if engine.has_profile else ""
-        return Section(
-            "tree",
-            GROUPINGS[self._grouping],
-            frame=frame,
-            columns=columns,
-            bar=bar,
-            shorten={"name": self._fit},
-        )
+        reasons = [] if len(frame) else [no_layers(engine)]
+        return Section("tree", "Layers", (), reasons, frame, columns, bar, shorten={"name": self._fit})
 
     def _fit(self, name: str, width: int) -> str:
         shorten = self._shorteners.get(name)

@@ -93,13 +93,14 @@ class EnginePane(Container):
     DEFAULT_CSS = """
     EnginePane {
         width: 100%; height: 100%; layout: vertical;
-        & > #main { height: 1fr; }
-        & > #details, & > .beside { height: 1fr; border-top: solid $panel; }
+        & > #main { height: 3fr; }
+        & > #details, & > .beside { height: 2fr; border-top: solid $panel; }
         &.-zoom-main > .beside, &.-zoom-main > #details, &.-zoom-details > #main { display: none; }
     }
     MainScreen.-wide EnginePane.-split {
         layout: grid; grid-size: 2 2; grid-columns: 3fr 2fr; grid-rows: 1fr 1;
-        & > #details, & > .beside { border-top: none; border-left: vkey $panel; }
+        & > #main { height: 1fr; }
+        & > #details, & > .beside { height: 1fr; border-top: none; border-left: vkey $panel; }
         & > StatusLine { column-span: 2; }
         &.-zoom-main, &.-zoom-details { layout: vertical; }
     }

@@ -74,6 +74,12 @@ class Settings:
             except OSError:
                 self._path = None
 
+    def reset(self) -> None:
+        """Forget everything but the theme."""
+        for name in self._values:
+            if name != "theme":
+                self.set(name, None)
+
     def _read(self) -> dict[str, Any]:
         try:
             values = json.loads(self._path.read_text("utf-8")) if self._path else {}

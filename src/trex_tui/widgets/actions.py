@@ -52,7 +52,7 @@ class Action(NamedTuple):
     """A key and what it does.
 
     Attributes:
-        keys: Textual's names, separated by commas.
+        keys: Textual's names, separated by commas; empty for the palette alone.
         action: Name of the method without `action_`, with arguments.
         title: For the footer and the palette: a verb or noun, at most three words.
         tooltip: One sentence in the imperative.
@@ -171,6 +171,7 @@ ACTIONS = (
     Action("i", "explain", "explain", "Explain the numbers: value, unit, formula, file.", ENGINE, SOMETIMES, "what means definition"),
     Action("u", "choose_run", "run", "Choose a run or an optimization profile.", ENGINE, LAST, "profile"),
     Action("R", "reload", "reload", "Read the files again.", ENGINE, NEVER, "refresh"),
+    Action("", "reset_views", "reset views", "Forget chosen columns and groupings.", ENGINE, NEVER, "default usual"),
     Action("exclamation_mark", "notes", "notes", "Show damage and doubts of the files.", ENGINE, NEVER, "errors warnings problems"),
     Action("tab", "app.focus_next", "next pane", "Go to the next pane.", ENGINE, LAST),
     Action("shift+tab", "app.focus_previous", "previous pane", "Go to the previous pane.", ENGINE),
@@ -190,6 +191,7 @@ ACTIONS = (
     Action("e", "export", "export", "Write the list to a file: CSV, JSON, Markdown, HTML …", ENGINES, SOMETIMES, "save write csv json"),
     Action("i", "explain", "explain", "Explain the numbers: value, unit, formula.", ENGINES, SOMETIMES, "what means definition"),
     Action("R", "reload", "reload", "Read the files again.", ENGINES, NEVER, "refresh"),
+    Action("", "reset_views", "reset views", "Forget chosen columns and groupings.", ENGINE, NEVER, "default usual"),
     Action("exclamation_mark", "notes", "notes", "Show damage and doubts of the files.", ENGINES, NEVER, "errors warnings problems"),
     # Dialogs
     Action("escape,q", "cancel", "close", "Close this window.", DIALOG, ALWAYS),
@@ -218,7 +220,7 @@ def bindings(*places: str) -> list[BindingType]:
             priority=action.is_priority,
         )
         for action in ACTIONS
-        if action.place in places
+        if action.place in places and action.keys
     ]
 
 
@@ -232,7 +234,7 @@ _KEY_NAMES = {
 
 def spell_keys(keys: str) -> str:
     """Return the keys of an action as people write them: `j ↓`, `Ctrl-d`."""
-    return " ".join(_KEY_NAMES.get(key, key.replace("ctrl+", "Ctrl-")) for key in keys.split(","))
+    return " ".join(_KEY_NAMES.get(key, key.replace("ctrl+", "Ctrl-")) for key in keys.split(",")) if keys else ":"
 
 
 def keys_table() -> Iterator[tuple[str, str, str]]:

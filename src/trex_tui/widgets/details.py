@@ -227,7 +227,7 @@ def _facts(title: str, facts: Iterable[tuple[str, str]]) -> Iterator[Line]:
 
 def _tactic_lines(name: str | None, value: str | None) -> Iterator[Line]:
     """Yield the parts of the kernel's name in a line, its whole name, and the other parts."""
-    if not name and not value:
+    if not name and not (value or "").strip("0x"):
         return
     yield from _heading("Tactic")
     tactic = parse_tactic(name)

@@ -32,7 +32,7 @@ from trex_tui.widgets.theme import CELL_STYLES, component_style, is_ascii
 GAP = 1
 _LEAST_NAME, _NAME_SHARE = 16, 22
 """Cells, and on top a part of the table in percent, that names of usual length keep before other columns are left out."""
-_LEAST_TEXT = 12
+_LEAST_TEXT = 20
 """Cells that other texts that can be shortened keep."""
 _WHOLE = 1000
 """Width in which no text is cut."""
@@ -59,7 +59,7 @@ class FrameTable(ScrollView, can_focus=True):
     """A table of a section: `show` gives it the rows.
 
     The first column of `section.shorten`, or else `name`, gets the room that others leave; the others are left out by
-    priority. Messages name rows by their labels in the index of the frame.
+    priority. Messages name rows by their labels in the index of the frame. Without rows the sentences of the section say why.
 
     Attributes:
         cursor: Position of the cursor among the shown rows.
@@ -376,7 +376,9 @@ class FrameTable(ScrollView, can_focus=True):
             return self._render_header().crop_extend(0, width, self._base("header"))
         position = self._top + y - 1
         if position >= len(self._shown):
-            return Strip.blank(width, self.rich_style)
+            sentences = [] if self._shown else self.section.sentences
+            text = f" {printable(sentences[y - 1])}" if y <= len(sentences) else ""
+            return Strip([Segment(text, self._style("$muted", ""))]).crop_extend(0, width, self.rich_style)
         if position == self.cursor:
             return self._render_row(self._shown[position], is_cursor=True)
         row = self._shown[position]
