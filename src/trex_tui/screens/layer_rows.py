@@ -13,6 +13,7 @@ from trex_tui.engine.model import Engine
 from trex_tui.engine.names import short_names, short_tactics
 from trex_tui.frames import TEXT, text_array
 from trex_tui.lint.run import LintResult
+from trex_tui.report.absence import no_layers
 from trex_tui.report.document import Section, drop_empty_columns
 from trex_tui.widgets.theme import LETTERS, precision_style
 

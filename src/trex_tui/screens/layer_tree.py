@@ -14,6 +14,7 @@ from trex_tui.column import Column
 from trex_tui.engine.model import Engine
 from trex_tui.engine.names import ShortNames, first_nodes, label_name, short_names, split_name
 from trex_tui.frames import FLOAT, TEXT, plain_values, text_array
+from trex_tui.report.absence import no_layers
 from trex_tui.report.document import Section
 from trex_tui.text import printable, shorten_middle, shorten_name_list
 
