@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import signal
 import subprocess
@@ -15,13 +14,14 @@ import pytest
 from fake_trtexec import ENDS, VERSIONS, calls
 from fake_trtexec.kit import COMPLETE, Bench, fifo, wait_for
 from helpers import some
+from onnx_bytes import MODEL
 from test_capture_clocks import ALL, FREE, LOCK, smi, told
-from trex_tui.__main__ import main
+from trex_tui.cli.main import main
 
 __all__ = ["smi"]
 
 SHELLS = [name for name in ("sh", "dash", "bash", "busybox", "ksh", "zsh") if shutil.which(name)]
-OWN = (".capture.json", ".metadata.json")
+OWN = (".capture.json",)
 HOSTILE = [
     b"a b;$(touch x)'\".onnx",
     b"-rf.onnx",
@@ -68,7 +68,7 @@ def test_it_leaves_the_set(here: Bench, capsys: pytest.CaptureFixture[str], vers
     options = ["--onnx", "net.onnx", "--repeat", "2", "--trtexec", str(here.programs(version).path)]
     done = run(script(capsys, *options, "--outdir", "by hand"))
     assert done.returncode == 0, done.stderr
-    assert b"next: trex-tui by hand" in done.stderr
+    assert b"next: trex-tui 'by hand'" in done.stderr
     assert done.stdout.count(b"&&&& PASSED") == 3, "the output is on the screen, too"
     assert main(["capture", *options, "--outdir", "by trex-tui"]) == 0
     ours = files(Path("by trex-tui"), ".by trex-tui.net.partial/", "DIR/")
@@ -84,7 +84,7 @@ def test_it_leaves_the_set(here: Bench, capsys: pytest.CaptureFixture[str], vers
 def test_without_trtexec(here: Bench, capsys: pytest.CaptureFixture[str], version: str) -> None:
     """Printed for a release, it is the script that is printed with its trtexec."""
     program = here.programs(version).path
-    options = ["--onnx", "net.onnx", "--workspace", "64", "--inf-streams", "2"]
+    options = ["--onnx", "net.onnx", "--workspace", "64"]
     asked = script(capsys, *options, "--trtexec", str(program))
     assert script(capsys, *options, "--trtexec", str(program), "--for", version) == asked
     short = ".".join(version.split(".")[:2])
@@ -126,7 +126,7 @@ def test_hostile_names(
     record = here.place / "calls"
     monkeypatch.setenv("FAKE_TRTEXEC_CALLS", str(record))
     model = os.fsdecode(name)
-    Path(model).write_bytes(b"model")
+    Path(model).write_bytes(MODEL)
     before = set(os.listdir(b"."))  # noqa: PTH208 - pathlib has no bytes
     text = script(capsys, f"--onnx={model}", f"--outdir={model}.d")
     for line in text.splitlines():
@@ -148,7 +148,10 @@ class TestFailures:
         before = here.bytes()
         done = run(text)
         assert (done.returncode, done.stdout) == (2, b"")
-        assert done.stderr == b"results/net/net.engine exists; --force prints a script that overwrites\n"
+        assert (
+            done.stderr
+            == b"results/net/net.engine.build.log exists; --force prints a script that overwrites\n"
+        )
         assert here.bytes() == before
         assert run(script(capsys, "--onnx", "net.onnx", "--force")).returncode == 0
 
@@ -179,10 +182,8 @@ class TestFailures:
 
     @pytest.mark.usefixtures("here")
     def test_options_without_effect(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["capture", "--onnx", "net.onnx", "--dry-run", "--resume", "--with-ids"]) == 0
-        err = capsys.readouterr().err
-        assert "--resume has no effect on the script" in err
-        assert "--with-ids has no effect on the script" in err
+        assert main(["capture", "--onnx", "net.onnx", "--dry-run", "--monitor"]) == 0
+        assert "--monitor has no effect on the script" in capsys.readouterr().err
 
 
 class TestClocks:
@@ -236,74 +237,12 @@ class TestClocks:
         assert process.wait(150) == 128 + number
         assert told(smi) == [LOCK, FREE]
 
-    @pytest.mark.usefixtures("here")
-    def test_refused_as_by_a_capture(
-        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-    ) -> None:
-        monkeypatch.setenv("PATH", str(tmp_path))
-        assert main(["capture", "--onnx", "net.onnx", "--dry-run", "--lock-clocks"]) == 2
-        assert "nvidia-smi not found on PATH" in capsys.readouterr().err
-
-
-class TestOtherMachine:
-    """With a stand-in for ssh that runs the command here; tests/test_capture_ssh.py has a real one."""
-
-    @pytest.fixture
-    def ssh(self, here: Bench, monkeypatch: pytest.MonkeyPatch) -> Path:
-        program = here.place / "ssh-bin" / "ssh"
-        program.parent.mkdir()
-        program.write_text(
-            '#!/bin/sh\n[ "$1" != -n ] || { shift; exec </dev/null; }\n'
-            f'echo "$2" >> {shlex.quote(str(here.place / "hosts"))}\nshift 2\ncd /\nexec /bin/sh -c "$*"\n',
-            encoding="ascii",
-        )
-        program.chmod(0o755)
-        monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
-        monkeypatch.delenv("TREX_TUI_SSH_CONFIG", raising=False)
-        return program
-
-    @pytest.mark.parametrize("with_engine", [False, True])
-    @pytest.mark.parametrize("name", some([*HOSTILE, b"net.onnx"]))
-    @pytest.mark.usefixtures("ssh")
-    def test_it_leaves_the_set(
-        self,
-        here: Bench,
-        capsys: pytest.CaptureFixture[str],
-        monkeypatch: pytest.MonkeyPatch,
-        name: bytes,
-        *,
-        with_engine: bool,
-    ) -> None:
-        there = here.place / "tmp"
-        there.mkdir()
-        model = os.fsdecode(name)
-        Path(model).write_bytes(b"model")
-        Path("calib").write_bytes(b"c")
-        more = ["--with-engine"] if with_engine else []
-        program = str(here.programs("8.6.1").path)
-        options = [f"--onnx={model}", "--for", "8.6.1", "--trtexec", program, "--int8", "--calib", "calib"]
-        text = script(capsys, *options, "--host", "me@jet", "--timing-cache", "cache", *more)
-        done = run(text.replace("/tmp/trex-tui.XX", f"{there}/trex-tui.XX"))
-        assert done.returncode == 0, done.stderr
-        stem = model.removesuffix(".onnx")
-        wanted = {one.replace("net", stem, 1) for one in COMPLETE if not one.endswith(OWN)}
-        wanted -= set() if with_engine else {f"{stem}.engine"}
-        assert files(Path("results", stem)).keys() == wanted
-        assert Path("cache").is_file()
-        assert list(there.iterdir()) == [], "nothing stays there"
-        assert set(Path("hosts").read_text(encoding="ascii").splitlines()) == {"me@jet"}
-        assert monkeypatch
-
-    @pytest.mark.usefixtures("ssh")
-    def test_a_failure_there(self, here: Bench, capsys: pytest.CaptureFixture[str]) -> None:
-        there = here.place / "tmp"
-        there.mkdir()
-        program = str(here.programs("10.4.0").path)
-        text = script(capsys, "--onnx", "net.onnx", "--for", "10.4", "--trtexec", program, "--host", "jet")
-        done = run(
-            text.replace("/tmp/trex-tui.XX", f"{there}/trex-tui.XX"), FAKE_TRTEXEC_FAIL="crash@profile"
-        )
-        assert done.returncode == 3
-        (kept,) = there.iterdir()
-        assert done.stderr.decode().splitlines()[-1] == f"partial results are in jet:{kept}"
-        assert (kept / "net.engine").is_file()
+    @pytest.mark.usefixtures("here", "smi")
+    def test_which_gpu(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Both count in one order, or nothing runs."""
+        text = script(capsys, "--onnx", "net.onnx", "--lock-clocks", "--device", "1")
+        assert "export CUDA_DEVICE_ORDER=PCI_BUS_ID" in text
+        assert "nvidia-smi -i 1 -lgc" in text
+        done = run(text, CUDA_VISIBLE_DEVICES="2,3")
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert b"unset CUDA_VISIBLE_DEVICES" in done.stderr

@@ -1,22 +1,140 @@
-"""`capture --sweep`: planned as a matrix, each engine built once, resumed, and summed up in one table."""
+"""`capture --sweep`: the captures of one axis, each whole, and the table of engines in the end."""
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fake_trtexec import calls
 from fake_trtexec.kit import COMPLETE, Bench
-from trex_tui.__main__ import main
+from trex_tui.capture.onnx_header import ModelInput, OnnxHeader
+from trex_tui.capture.options import CaptureOptions, OptimizationProfile
+from trex_tui.capture.run import CaptureRequest
+from trex_tui.capture.sweep import plan_points
+from trex_tui.cli.main import main
+from trex_tui.errors import TrexError
 
 RANGE = ("--min-shapes", "t0:1x8", "--opt-shapes", "t0:4x8", "--max-shapes", "t0:8x8")
-MATRIX = (*RANGE, "--sweep", "fp16,int8", "--sweep", "batch=1,4,8")
-POINTS = ["fp16_batch1", "fp16_batch4", "fp16_batch8", "int8_batch1", "int8_batch4", "int8_batch8"]
+
+
+def header(**inputs: tuple[int | str, ...] | None) -> OnnxHeader:
+    return OnnxHeader(tuple(ModelInput(name, "FP32", shape) for name, shape in inputs.items()))
+
+
+def points(text: str, known: OnnxHeader | None = None, **options: Any) -> dict[str, CaptureOptions]:
+    """Name -> options of each capture."""
+    request = CaptureRequest(CaptureOptions(**{"onnx": "net.onnx", **options}), Path("out"), "net")
+    planned = plan_points(request, text, known)
+    assert [point.request.outdir for point in planned] == [Path("out", point.name) for point in planned]
+    return {point.name: point.request.options for point in planned}
+
+
+class TestPlan:
+    def test_precisions(self) -> None:
+        planned = points("fp32,fp16+int8,best")
+        assert list(planned) == ["fp32", "fp16+int8", "best"]
+        assert [options.precisions for options in planned.values()] == [(), ("fp16", "int8"), ("best",)]
+
+    def test_options(self) -> None:
+        planned = points("--useCudaGraph=on,off")
+        assert list(planned) == ["useCudaGraph-on", "useCudaGraph-off"]
+        assert [options.swept and options.swept.word for options in planned.values()] == [
+            "--useCudaGraph",
+            "",
+        ]
+        assert list(points("avgTiming=4,8")) == ["avgTiming4", "avgTiming8"]
+        assert points("useDLACore=0,1")["useDLACore1"].dla == 1
+
+    @pytest.mark.parametrize(
+        ("known", "options", "shapes"),
+        [
+            (None, {"shapes": "x:1x3,y:1"}, "x:4x3,y:4"),
+            (
+                None,
+                {"min_shapes": "x:1x3,y:2", "opt_shapes": "x:2x5,y:2", "max_shapes": "x:8x9,y:2"},
+                "x:4x5,y:2",
+            ),
+            (
+                None,
+                {
+                    "profiles": (
+                        OptimizationProfile("x:1x3", "x:1x3", "x:1x3"),
+                        OptimizationProfile("x:2x3", "x:3x3", "x:4x3"),
+                    ),
+                    "profile_index": 1,
+                },
+                "x:4x3",
+            ),
+            (None, {"onnx": None, "engine": "net.engine", "shapes": "a:b:1x3"}, "a:b:4x3"),
+            (header(x=("N", 3, 5), y=("N",), z=(7,)), {}, "x:4x3x5,y:4"),
+            (header(x=("N", "H"), y=(2, 3)), {"shapes": "x:1x9"}, "x:4x9"),
+        ],
+    )
+    def test_batch(self, known: OnnxHeader | None, options: dict[str, Any], shapes: str) -> None:
+        """Of the model, where the options say nothing."""
+        assert points("batch=4", known, **options)["batch4"].shapes == shapes
+
+    @pytest.mark.parametrize(
+        ("text", "options", "message"),
+        [
+            ("fp17", {}, "fp17: not a precision; choose fp32, fp16"),
+            ("fp32+int8", {}, "not a precision"),
+            ("fp16,", {}, "empty"),
+            ("batch=1,1", {"shapes": "x:1x3"}, "1 is repeated"),
+            ("batch=0", {"shapes": "x:1x3"}, "not a whole number"),
+            ("batch=a", {"shapes": "x:1x3"}, "not a whole number"),
+            ("a b=1", {}, "not a trtexec option"),
+            ("precision=1", {}, "not a trtexec option"),
+            ("saveEngine=a,b", {}, "--sweep saveEngine: capture sets it"),
+            ("minShapes=x:1", {}, "only the batch of the shapes"),
+            ("calib=a,b", {}, "takes files"),
+            ("device=0,1", {}, "one capture for each GPU"),
+            ("fp16", {"precisions": ("int8",)}, "--int8 and --sweep fp16"),
+            ("fp16", {"onnx": None, "engine": "e"}, "only for builds"),
+            ("useDLACore=0", {"dla": 1}, "--dla and --sweep useDLACore"),
+            ("useDLACore=x", {}, "not a number"),
+            ("batch=8", {}, "shapes of the inputs are unknown; add --shapes"),
+            ("batch=8", {"shapes": "x:ax3"}, "x:ax3: not a shape"),
+            (
+                "batch=9",
+                {"min_shapes": "x:1x3", "opt_shapes": "x:1x3", "max_shapes": "x:8x3"},
+                "outside of the profile, 1x3 to 8x3",
+            ),
+            (
+                "batch=1",
+                {"min_shapes": "x:1x3", "opt_shapes": "x:1x5", "max_shapes": "x:1x9"},
+                "dim 0 of no input can change; widen --max-shapes",
+            ),
+            ("preview=a:b,a/b", {}, "a/b is repeated"),
+            (f"maxTactics={','.join(map(str, range(101)))}", {}, "more than 100 values"),
+            (f"preview={'a' * 200}", {}, "too long"),
+        ],
+    )
+    def test_refused(self, text: str, options: dict[str, Any], message: str) -> None:
+        with pytest.raises(TrexError) as error:
+            points(text, **options)
+        assert message in str(error.value)
+        assert "\n" not in str(error.value)
+
+    @pytest.mark.parametrize(
+        ("known", "message"),
+        [
+            (header(x=(1, 3)), r"the shapes of the model are fixed, input x \(FP32 1x3\); export it"),
+            (
+                header(x=("N", "H", 3)),
+                r"more than dim 0 of input x \(FP32 NxHx3\) is dynamic; add --shapes x:1xNx3",
+            ),
+            (header(x=None), "more than dim 0 of input x"),
+        ],
+    )
+    def test_shapes_of_the_model(self, known: OnnxHeader, message: str) -> None:
+        with pytest.raises(TrexError, match=message):
+            points("batch=4", known)
 
 
 @pytest.fixture
@@ -26,7 +144,7 @@ def here(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
     program.parent.mkdir()
     program.write_text(
         "#!/bin/sh\n"
-        'case "$*" in *rehearsal|--help) ;; *"${WHERE:-none}"*) eval "$WRONG";; esac\n'
+        'case "$*" in --help) ;; *"${WHERE:-none}"*) eval "$WRONG";; esac\n'
         f'exec {bench.programs("10.4.0").path} "$@"\n',
         encoding="utf-8",
     )
@@ -54,10 +172,9 @@ def runs(here: Bench) -> tuple[int, int]:
     [
         (["--sweep", "typo=1,2"], "--sweep typo (trtexec's --typo): not in trtexec of TensorRT 10.4.0"),
         (["--sweep", "noCudaGraph=on"], "11.0 and later has it"),
-        (["--sweep", "avgRuns=3,many"], "rejects --avgRuns=many: a number is expected (stoi)"),
         (["--sweep", "warmUp=1", "--warmup", "2"], "--warmup and --sweep warmUp: the same option of trtexec"),
         (["--sweep", "avgRuns=1", "--", "--avgRuns=2"], "--avgRuns after -- and --sweep avgRuns"),
-        (["--json"], "--json is for the table of a sweep"),
+        (["--sweep", "batch=4,9", *RANGE], "outside of the profile, 1x8 to 8x8"),
     ],
 )
 def test_refused_before_anything_runs(
@@ -65,83 +182,67 @@ def test_refused_before_anything_runs(
 ) -> None:
     assert sweep(*arguments) == 2
     out, err = capsys.readouterr()
-    assert (out, err.count("error: ")) == ("", 1)
+    assert out == ""
     assert message in err
     assert runs(here) == (0, 0)
     assert not (here.place / "out").exists()
 
 
-def test_interrupted_and_resumed(
-    here: Bench, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is complete stays; an engine is built once, and that of an interrupted point is kept."""
-    monkeypatch.setenv("WHERE", "--loadEngine=out/.int8_batch1.")
-    monkeypatch.setenv("WRONG", "kill -INT $PPID; export FAKE_TRTEXEC_FAIL=hang")
-    assert sweep(*MATRIX) == 130
+def test_whole(here: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each value is a set, and the table has a row of each."""
+    assert sweep("--sweep", "batch=1,4,8", *RANGE) == 0
     out, err = capsys.readouterr()
-    states = {line.split()[0]: " ".join(line.split()[1:3]) for line in out.splitlines()[1:]}
-    assert list(states) == POINTS
-    assert [states[name].startswith("complete") for name in POINTS] == [True] * 3 + [False] * 3
-    assert states["int8_batch1"].startswith("interrupted")
-    assert states["int8_batch8"] == "not measured"
-    assert (
-        "3 points of 6 missing: int8_batch1, int8_batch4, int8_batch8; the same command with --resume" in err
-    )
-    assert runs(here)[0] == 2
-    before = {path: path.stat().st_mtime_ns for path in Path("out").glob("fp16*/*")}
-
-    monkeypatch.delenv("WHERE")
-    assert sweep(*MATRIX, "--resume", "--json") == 0
-    out, err = capsys.readouterr()
-    assert runs(here) == (0, 3)
-    document = json.loads(out)
-    assert [point["name"] for point in document["points"]] == POINTS
-    assert {point["state"] for point in document["points"]} == {"complete"}
-    assert [point["is_reused"] for point in document["points"]] == [False, True, True] + [True] * 3
-    assert [point["batch"] for point in document["points"]] == [1, 4, 8] * 2
-    assert document["points"][5]["values"] == {"precision": "int8", "batch": "8"}
-    assert "next: trex-tui diff out/fp16_batch1 out/" in err
-    assert {path: path.stat().st_mtime_ns for path in before} == before, "complete points are not touched"
-    for name in POINTS:
-        assert sorted(os.listdir(Path("out", name))) == COMPLETE  # noqa: PTH208
-    assert sweep(*MATRIX) == 2
+    names = [line.split()[0] for line in out.splitlines() if line.startswith("batch")]
+    assert names == ["batch1/net", "batch4/net", "batch8/net"]
+    assert err.splitlines()[-2:] == ["trex-tui: next: trex-tui out", "trex-tui: next: trex-tui engines out"]
+    assert runs(here) == (3, 3)
+    for name in ("batch1", "batch4", "batch8"):
+        assert sorted(path.name for path in Path("out", name).iterdir()) == COMPLETE
+    capsys.readouterr()
+    assert main(["engines", "out"]) == 0
+    assert capsys.readouterr().out == out, "the printed command prints the same"
+    assert sweep("--sweep", "batch=1,4,8", *RANGE) == 2
     assert "--force" in capsys.readouterr().err
     assert runs(here) == (0, 0)
-    assert sweep(*MATRIX, "--resume", "--inf-streams", "2") == 2, (
-        "a set that was measured otherwise is not kept"
-    )
+
+
+def test_interrupted(
+    here: Bench, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is complete stays."""
+    monkeypatch.setenv("WHERE", "--loadEngine=out/.batch4.")
+    monkeypatch.setenv("WRONG", "kill -INT $PPID; export FAKE_TRTEXEC_FAIL=hang")
+    assert sweep("--sweep", "batch=1,4,8", *RANGE) == 130
+    out, err = capsys.readouterr()
+    assert "1 engine of 1 model" in out
+    assert "2 of 3 values missing: batch4, batch8" in err
+    assert runs(here)[0] == 2
+    assert sorted(os.listdir("out/batch1")) == COMPLETE  # noqa: PTH208
+    assert os.listdir("out/batch4") == ["net.failed"]  # noqa: PTH208
+    assert not Path("out/batch8").exists()
 
 
 def test_failed(here: Bench, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A point that fails keeps the others; no engine is built in vain for the points that share it."""
+    """A value that fails keeps the others."""
     monkeypatch.setenv("WHERE", "--fp16")
     monkeypatch.setenv("WRONG", "export FAKE_TRTEXEC_FAIL=unsupported_op")
-    assert sweep("--sweep", "fp16,int8", "--sweep", "useSpinWait=on,off") == 3
-    out, err = capsys.readouterr()
-    assert [line.split()[1] for line in out.splitlines()[1:]] == ["failed", "failed", "complete", "complete"]
-    assert (
-        "fp16_useSpinWait-on: node 12 of the model, operator GridSample3D, cannot be parsed; simplify" in err
-    )
-    assert "fp16_useSpinWait-off: not measured: it shares the engine of fp16_useSpinWait-on" in err
-    assert runs(here) == (2, 2)
-    monkeypatch.delenv("WHERE")
-    assert sweep("--sweep", "fp16,int8", "--sweep", "useSpinWait=on,off", "--resume") == 0
-    commands = calls(here.place / "calls")
-    assert [command[0].split("=")[0] for command in commands] == ["--onnx", "--loadEngine", "--loadEngine"]
-    assert ["--useSpinWait" in command for command in commands] == [False, True, False]
+    assert sweep("--sweep", "fp16,int8") == 3
+    _, err = capsys.readouterr()
+    assert "fp16 (1/2): error: build run failed: node 12 of the model, operator GridSample3D" in err
+    assert "1 of 2 values missing: fp16" in err
+    assert runs(here) == (2, 1)
+    assert sorted(os.listdir("out/int8")) == COMPLETE  # noqa: PTH208
 
 
 def test_script(here: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     """`--dry-run` prints one script, which leaves the files of the sweep."""
-    axes = (*RANGE, "--sweep", "fp16", "--sweep", "batch=1,8")
-    assert sweep(*axes, "--dry-run") == 0
+    assert sweep(*RANGE, "--sweep", "batch=1,8", "--dry-run") == 0
     script = capsys.readouterr().out
     assert runs(here) == (0, 0)
     done = subprocess.run(["sh"], input=script.encode(), capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert runs(here) == (1, 2)
-    own = (".capture.json", ".metadata.json")
-    for name in ("fp16_batch1", "fp16_batch8"):
+    assert runs(here) == (2, 2)
+    for name in ("batch1", "batch8"):
         files = sorted(path.name for path in Path("out", name).iterdir())
-        assert files == [file for file in COMPLETE if not file.endswith(own)]
-    assert main(["summary", "out"]) == 0
+        assert files == [file for file in COMPLETE if not file.endswith(".capture.json")]
+    assert main(["summary", "out/batch1"]) == 0

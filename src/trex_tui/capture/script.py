@@ -28,6 +28,7 @@ _ABSENT = (
     r"""absent() { for file do [ ! -e "$file" ] || """
     r"""fail 2 "$file exists; --force prints a script that overwrites"; done; }"""
 )
+_COUNTS = "nvidia-smi counts all GPUs, so that another would be changed"
 _ON_EXIT = "trap restore EXIT; trap 'exit 129' HUP; trap 'exit 130' INT; trap 'exit 143' TERM"
 
 
@@ -80,6 +81,9 @@ def _hold(settings: Sequence[tuple[GpuSetting, str]], device: int) -> Iterator[s
     """Yield the lines that change settings, and restore them at the end; the highest clock or old limit is read then."""
     smi = f"nvidia-smi -i {device}"
     changes, restores = [], []
+    if settings:
+        yield "export CUDA_DEVICE_ORDER=PCI_BUS_ID  # the order in which nvidia-smi counts"
+        yield f'[ -z "${{CUDA_VISIBLE_DEVICES:-}}" ] || fail 2 "unset CUDA_VISIBLE_DEVICES: {_COUNTS}"'
     for setting, asked in settings:
         query = f"{smi} --query-gpu={setting.query} --format=csv,noheader,nounits"
         failed = f"|| echo 'the {setting.noun} {setting.verb} not {setting.done}' >&2"
