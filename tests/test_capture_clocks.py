@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
+import threading
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 
-from fake_trtexec.kit import Bench, fifo, wait_for, wait_for_end
+from capture_bench import Bench
+from fake_trtexec.kit import fifo, wait_for, wait_for_end
+from trex_tui.capture.clocks import (
+    CLOCKS,
+    POWER_LIMIT,
+    ClockDriver,
+    HeldSetting,
+    choose_gpu,
+    hold_setting,
+)
+from trex_tui.capture.machine import Host
+from trex_tui.capture.options import CaptureOptions
+from trex_tui.capture.process import Stop
+from trex_tui.capture.shell import Shell, Ssh
+from trex_tui.errors import TrexError
 
 SMI = """\
 #!/bin/sh
@@ -20,9 +38,6 @@ case "$*" in
 *--query-gpu=clocks.max.mem*) echo 9501; exit 0 ;;
 *--query-gpu=power.limit*) [ "$SMI_MODE" = unknown ] && echo "[N/A]" || echo 300.00; exit 0 ;;
 *--query-gpu=*) exit 2 ;;
--L)
-  echo 'GPU 0: NVIDIA A100 (UUID: GPU-a1)'; echo '  MIG 1g.5gb Device 0: (UUID: MIG-aa-11)'
-  echo 'GPU 1: NVIDIA A100 (UUID: GPU-b2)'; echo '  MIG 2g.10gb Device 0: (UUID: MIG-bb-22)'; exit 0 ;;
 esac
 echo "$*" >> "$SMI_CALLS"
 case "$*" in
@@ -67,6 +82,332 @@ def told(calls: Path) -> list[str]:
 
 
 ALL = ["-i 0 -pl 200", "-i 0 -lmc 9501,9501", LOCK, FREE, "-i 0 -rmc", "-i 0 -pl 300"]
+
+
+def holding(
+    facts: dict[str, Any] | None = None, driver: ClockDriver | None = None
+) -> AbstractContextManager[tuple[HeldSetting, list[str]]]:
+    """The clocks, locked as high as they go."""
+    host = Host().document() if facts is None else facts
+    return hold_setting(CLOCKS, "max", None, host, driver or ClockDriver())
+
+
+def clocks_of(bench: Bench) -> dict[str, object]:
+    root: dict[str, dict[str, object]] = json.loads(
+        (bench.outdir / "net.capture.json").read_text(encoding="utf-8")
+    )
+    return root["clocks"]
+
+
+def test_locked_and_freed(bench: Bench, smi: Path) -> None:
+    assert bench.capture(lock_clocks="max").passed
+    assert told(smi) == [LOCK, FREE]
+    assert "note GPU clocks locked to 2100 MHz" in bench.notes.lines
+    clocks = clocks_of(bench)
+    assert (clocks["asked"], clocks["target_mhz"], clocks["locked"], clocks["released"]) == (
+        "max",
+        2100,
+        True,
+        True,
+    )
+
+
+def test_the_device_behind_the_dashes(bench: Bench, smi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the one that trtexec takes, so it is the one that is held."""
+    monkeypatch.setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
+    assert bench.capture(lock_clocks="max", passthrough=("--device=0",)).passed
+    assert told(smi) == [LOCK, FREE]
+    with pytest.raises(TrexError, match="--device=x after --: not a GPU index"):
+        CaptureOptions(passthrough=("--device=x",)).measured_device()
+
+
+def test_memory_clock_and_power_limit(bench: Bench, smi: Path) -> None:
+    """Restored in reverse, the power limit to what it was."""
+    assert bench.capture(lock_clocks="max", memory_clock="max", power_limit=200).passed
+    assert told(smi) == ALL
+    assert [line for line in bench.notes.lines if " to " in line and "begin" not in line] == [
+        "note power limit set to 200 W",
+        "note memory clock locked to 9501 MHz",
+        "note GPU clocks locked to 2100 MHz",
+    ]
+    root = json.loads((bench.outdir / "net.capture.json").read_text(encoding="utf-8"))
+    power, memory = root["power_limit"], root["memory_clock"]
+    assert (power["target_w"], power["before_w"], power["locked"], power["released"]) == (
+        200,
+        300.0,
+        True,
+        True,
+    )
+    assert (memory["asked"], memory["target_mhz"], memory["locked"], memory["released"]) == (
+        "max",
+        9501,
+        True,
+        True,
+    )
+    assert "target_w" not in root["clocks"]
+    assert "target_mhz" not in power
+
+
+def test_power_limit_refused(bench: Bench, smi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SMI_MODE", "refused")
+    result = bench.capture(power_limit=200)
+    assert result.passed
+    assert told(smi) == ["-i 0 -pl 200"]
+    assert list(result.remarks) == [
+        "power limit is NOT set: Changing power management limit is not permitted for GPU: 00000000:01:00.0 (by hand: sudo "
+        "nvidia-smi -i 0 -pl 200, afterwards -pl 300)",
+    ]
+
+
+def test_power_limit_that_could_not_be_restored(
+    bench: Bench, smi: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SMI_MODE", "unknown")
+    with pytest.raises(
+        TrexError, match=r"--power-limit: nvidia-smi does not state the current limit, .* \(\[N/A\]\)"
+    ):
+        bench.capture(power_limit=200)
+    assert told(smi) == []
+
+
+def test_power_limit_on_a_jetson() -> None:
+    facts = Host({"jetson": {"power_mode": "25W"}}).document()
+    with (
+        pytest.raises(TrexError, match="--power-limit: not on a Jetson"),
+        hold_setting(POWER_LIMIT, "9", 0, facts, ClockDriver()),
+    ):
+        pass
+
+
+def test_not_unless_asked(bench: Bench, smi: Path) -> None:
+    assert bench.capture().passed
+    assert told(smi) == []
+    assert clocks_of(bench) is None
+
+
+def test_a_frequency(bench: Bench, smi: Path) -> None:
+    bench.capture(lock_clocks="1500")
+    assert told(smi) == ["-i 0 -lgc 1500,1500", FREE]
+
+
+@pytest.mark.parametrize(
+    ("mode", "part"), [("refused", "does not have permission"), ("unsupported", "not supported")]
+)
+def test_what_the_driver_refuses(
+    bench: Bench, smi: Path, monkeypatch: pytest.MonkeyPatch, mode: str, part: str
+) -> None:
+    """It is said, the capture goes on, and a lock that somebody else set is not taken away."""
+    monkeypatch.setenv("SMI_MODE", mode)
+    result = bench.capture(lock_clocks="max")
+    assert result.passed
+    assert told(smi) == [LOCK]
+    (remark,) = result.remarks
+    assert "NOT locked" in remark
+    assert part in remark
+    assert "sudo nvidia-smi -i 0 -lgc 2100,2100" in remark
+    assert clocks_of(bench)["locked"] is False
+
+
+def test_freed_after_a_failure(bench: Bench, smi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.programs("10.4.0")
+    monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "crash")
+    assert not bench.capture(lock_clocks="max").passed
+    assert told(smi) == [LOCK, FREE]
+
+
+def test_freed_after_an_error_of_ours(smi: Path) -> None:
+    with pytest.raises(RuntimeError), holding():
+        raise RuntimeError
+    assert told(smi) == [LOCK, FREE]
+
+
+def test_interrupted_while_the_driver_is_asked(smi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clocks that are locked later are freed all the same."""
+    asked, freed, go_on = (fifo(smi.parent / name) for name in ("asked", "freed", "go-on"))
+    program = smi.parent / "bin" / "nvidia-smi"
+    wait = f'case "$*" in *-lgc*) echo "asked 1" > "{asked}"; read -r _ < "{go_on}";; esac'
+    program.write_text(f"#!/bin/sh\n{wait}\n{SMI}", encoding="ascii")
+    monkeypatch.setenv("SMI_FIFO", str(freed))
+    monkeypatch.setattr("trex_tui.capture.clocks._FREE_S", 0.0)
+    stop = Stop()
+
+    def interrupt() -> None:
+        wait_for(asked)
+        stop.request()
+
+    person = threading.Thread(target=interrupt)
+    person.start()
+    with (
+        pytest.raises(TrexError, match="this machine: interrupted"),
+        holding(driver=ClockDriver(Shell(), stop)),
+    ):
+        pass
+    person.join()
+    stop.close()
+    assert told(smi) == []
+    go_on.write_text("\n", encoding="ascii")
+    assert wait_for(freed) == 1
+    assert told(smi) == [LOCK, FREE]
+
+
+def test_a_driver_that_does_not_answer(smi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trex_tui.capture.clocks._LOCK_S", 0.0)
+    with (
+        pytest.raises(TrexError, match="this machine: no answer within 0 s"),
+        holding(),
+    ):
+        pass
+    assert set(told(smi)) <= {LOCK, FREE}
+
+
+def test_what_holds_them_is_ended(smi: Path) -> None:
+    """Then we let go, and say that they may have been free for a while."""
+    from remote_kit import descendants, name_of
+
+    with holding() as (lock, said):
+        holders = [pid for pid in descendants(os.getpid()) if name_of(pid) in ("sh", "dash", "bash")]
+        assert len(holders) == 2, "each frees the clocks when the other is killed"
+        for pid in holders:
+            os.kill(pid, signal.SIGKILL)
+            wait_for_end(pid)
+    assert lock is not None
+    assert (lock.ended_early, lock.is_released) == (True, True)
+    assert told(smi) == [LOCK, FREE]
+    assert "may not have been locked all the time" in said[-1]
+
+
+class Loop(Ssh):
+    """No connection: the scripts run here."""
+
+    def argv(self, script: str, *arguments: str) -> tuple[str, ...]:
+        return ("/bin/sh", "-c", script, "trex-tui", *arguments)
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_of_another_machine(smi: Path, ended: bool) -> None:
+    from remote_kit import descendants
+
+    stop = Stop()
+    driver = ClockDriver(Loop("jet"), stop)
+    with holding(driver=driver) as (lock, said):
+        assert told(smi) == [LOCK]
+        assert said == ["GPU clocks locked to 2100 MHz"]
+        if ended:  # as with the line
+            for one in descendants(os.getpid()):
+                os.kill(one, signal.SIGKILL)
+                wait_for_end(one)
+    stop.close()
+    assert lock is not None
+    assert (lock.ended_early, lock.is_released) == (ended, not ended)
+    assert told(smi) == ([LOCK] if ended else [LOCK, FREE])
+    if ended:
+        assert "on jet ended early" in said[-2]
+        assert said[-1] == "the GPU clocks may still be locked on jet; restore: sudo nvidia-smi -i 0 -rgc"
+
+
+def test_another_machine_that_refuses(smi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SMI_MODE", "refused")
+    stop = Stop()
+    driver = ClockDriver(Loop("jet"), stop)
+    with holding(driver=driver) as (_, said):
+        pass
+    assert told(smi) == [LOCK]
+    assert len(said) == 1
+    assert said[0].startswith("GPU clocks are NOT locked: The current user does not have permission")
+    (smi.parent / "bin/nvidia-smi").unlink()
+    with (
+        pytest.raises(TrexError, match="nvidia-smi not found on PATH on jet"),
+        holding(driver=driver),
+    ):
+        pass
+    stop.close()
+
+
+def test_a_jetson_is_left_alone(smi: Path) -> None:
+    facts = Host({"jetson": {"power_mode": "25W"}, "gpu_clock": {"locked": False}}).document()
+    with holding(facts) as (lock, said):
+        assert lock is not None
+        assert not lock.is_locked
+    assert told(smi) == []
+    assert said[0].startswith("power mode 25W, GPU clocks not locked; capture changes neither")
+    with holding(facts, NotToBeAsked(Ssh("jet"))) as (
+        lock,
+        _,
+    ):  # another machine's
+        assert lock is not None
+
+
+class NotToBeAsked(ClockDriver):
+    def choices(self) -> NoReturn:
+        raise AssertionError
+
+
+def test_ids_are_not_told() -> None:
+    answer = 'GPU clocks set to "(gpuClkMin 2100, gpuClkMax 2100)" for GPU 00000000:C1:00.0\nAll done.\n'
+    lock = HeldSetting(CLOCKS, "max", "GPU-4cf8db2d-06c0-7d70-1a51-e59b25b2c16c", 2100, answer=answer)
+    found = lock.document()
+    assert found["gpu"] == "…"
+    assert found["answer"] == 'GPU clocks set to "(gpuClkMin 2100, gpuClkMax 2100)" for GPU …\nAll done.\n'
+
+
+@pytest.mark.usefixtures("smi")
+def test_a_slice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "MIG-bb-22")
+    with pytest.raises(TrexError, match="MIG-bb-22 is a slice"), holding({"gpus": [{}]}):
+        pass
+
+
+def test_no_nvidia_smi(bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    bench.programs("10.4.0")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with (
+        pytest.raises(TrexError, match="nvidia-smi not found"),
+        holding(),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("device", "count", "environ", "gpu"),
+    [
+        (None, 1, {}, "0"),
+        (0, 0, {}, "0"),
+        (2, 4, {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}, "2"),
+        (1, 4, {"CUDA_VISIBLE_DEVICES": "GPU-a,GPU-b"}, "GPU-b"),
+        (1, 4, {"CUDA_VISIBLE_DEVICES": "3,2", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}, "2"),
+        (None, 1, {"CUDA_VISIBLE_DEVICES": "MIG-aa"}, "MIG-aa"),
+        (None, 2, {}, None),
+        (1, 2, {}, None),
+        (1, 2, {"CUDA_VISIBLE_DEVICES": "3,2"}, None),
+        (1, 0, {}, None),
+    ],
+)
+def test_which_gpu(device: int | None, count: int, environ: dict[str, str], gpu: str | None) -> None:
+    if gpu is None:
+        with pytest.raises(TrexError, match="CUDA_DEVICE_ORDER"):
+            choose_gpu(device, count, environ, "--lock-clocks")
+    else:
+        assert choose_gpu(device, count, environ, "--lock-clocks") == gpu
+
+
+@pytest.mark.parametrize(
+    ("device", "count", "environ", "words"),
+    [
+        (1, 1, {}, "no device 1, for there is 1 GPU, counted from 0"),
+        (4, 4, {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}, "no device 4, for there are 4 GPUs, counted from 0"),
+        (
+            5,
+            2,
+            {"CUDA_VISIBLE_DEVICES": "GPU-a"},
+            "no device 5, for there is 1 GPU that CUDA_VISIBLE_DEVICES names",
+        ),
+    ],
+)
+def test_a_gpu_that_is_not_there(device: int, count: int, environ: dict[str, str], words: str) -> None:
+    """Nothing about the order of GPUs: no order has it."""
+    with pytest.raises(TrexError, match=words) as caught:
+        choose_gpu(device, count, environ, "--lock-clocks")
+    assert "CUDA_DEVICE_ORDER" not in str(caught.value)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

@@ -93,7 +93,6 @@ class HeldSetting:
         answer: Output of nvidia-smi.
         is_released: Whether the driver confirmed that it was restored; None before, or without a change.
         ended_early: Whether the process that holds the setting ended before the capture; the time of release is unknown.
-        is_whole: Whether trtexec uses only a slice (MIG) of the GPU, whose clocks all slices share.
     """
 
     setting: GpuSetting
@@ -105,7 +104,6 @@ class HeldSetting:
     answer: str = ""
     is_released: bool | None = None
     ended_early: bool = False
-    is_whole: bool = False
 
     @property
     def change(self) -> tuple[str, str]:
@@ -135,8 +133,7 @@ class HeldSetting:
         """Return what happened."""
         setting = self.setting
         if self.is_locked:
-            of_all = ", those of the whole GPU with all its slices" if self.is_whole else ""
-            return f"{setting.noun} {setting.done} to {self.target:g} {setting.unit}{of_all}"
+            return f"{setting.noun} {setting.done} to {self.target:g} {setting.unit}"
         first = (self.answer.strip().splitlines() or ["nvidia-smi printed nothing"])[0]
         by_hand = f"sudo nvidia-smi -i {self.gpu} {' '.join(self.change)}"
         afterwards = " ".join(self.restore)
@@ -205,7 +202,10 @@ def prepare_setting(
     count = len(host.get("gpus") or [])
     held.gpu = choose_gpu(device, count, choices, setting.option)
     if held.gpu.startswith(_SLICE):
-        held.gpu, held.is_whole = _find_gpu_of_slice(held.gpu, count, driver), True
+        raise TrexError(
+            f"{setting.option}: {held.gpu} is a slice (MIG), and its GPU has one clock for all; set it by hand "
+            f"(sudo nvidia-smi -i GPU {setting.change} …), or leave out the option"
+        )
     if setting is POWER_LIMIT:
         held.before = _ask_number(driver, held, "the current limit, which must be known to restore it")
     is_max = asked == MAX
@@ -332,28 +332,6 @@ def choose_gpu(device: int | None, count: int, environ: Mapping[str, str], optio
         f"{option}: {plural(count, 'GPU')}, and CUDA's device {number} is unknown: CUDA and nvidia-smi number GPUs in "
         "different orders; set CUDA_DEVICE_ORDER=PCI_BUS_ID, or give a UUID in CUDA_VISIBLE_DEVICES"
     )
-
-
-def _find_gpu_of_slice(chosen: str, count: int, driver: ClockDriver) -> str:
-    """Return the GPU that a slice (MIG) belongs to: clocks apply to the whole GPU.
-
-    Before driver 470 a slice was named after its GPU (`MIG-GPU-…/1/0`); now `nvidia-smi -L` lists it below its GPU.
-
-    Raises:
-        TrexError: There are several GPUs, and nvidia-smi lists the slice under none of them.
-    """
-    old = re.match(r"MIG-(GPU-[0-9A-Fa-f-]+)", chosen)
-    if old is not None:
-        return old[1]
-    if count <= 1:
-        return "0"
-    gpu = ""
-    for line in driver.ask("-L").splitlines():
-        if match := re.match(r"GPU [0-9]+:.*\(UUID: (GPU-[0-9A-Fa-f-]+)\)", line):
-            gpu = match[1]
-        elif f"(UUID: {chosen}" in line and gpu:
-            return gpu
-    raise TrexError(f"--lock-clocks: {count} GPUs, and nvidia-smi -L does not list the one with {chosen}")
 
 
 def _ask_number(driver: ClockDriver, held: HeldSetting, what: str) -> float:
