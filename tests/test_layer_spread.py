@@ -138,13 +138,3 @@ def test_few_calls_are_not_judged(tmp_path: Path, capsys: pytest.CaptureFixture[
     paths = [set_of(tmp_path / name, few, info) for name in ("a", "b")]
     outcomes = {block["b_verdict"] for block in blocks_of(capsys, *paths)}
     assert outcomes <= {"unknown", "same"}
-
-
-@pytest.mark.parametrize("form", ["text", "svg"])
-def test_chart_of_the_spread(tmp_path: Path, artifacts: Path, form: str) -> None:
-    path = tmp_path / f"spread.{form}"
-    folder = str(artifacts / "torch-trt" / "resnet18")
-    assert main(["layers", folder, "--chart", "spread", "--format", form, "-o", str(path)]) == 0
-    text = path.read_text(encoding="utf-8")
-    assert "2600 calls of 26 layers" in text
-    assert "┃" in text if form == "text" else text.count("<rect") >= 24

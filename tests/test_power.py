@@ -70,13 +70,21 @@ class TestShown:
         assert "GPU temperature mean 51.5 °C, 50 to 53 °C" in text
         assert "Samples 4 of 8, those of the measurement; trex-tui capture, every 0.1 s" in text
 
-    @pytest.mark.parametrize("form", ["md", "html", "json"])
-    def test_the_report_has_it(self, tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    @pytest.mark.parametrize("form", ["md", "html"])
+    def test_documents_have_it(self, tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
         write_power_set(tmp_path)
-        assert main(["report", str(tmp_path), "--format", form]) == 0
+        assert main(["summary", str(tmp_path), "--format", form]) == 0
         text = capsys.readouterr().out.replace("\\", "")
         assert "mean 115 W, peak 130 W (GPU)" in text
         assert "Energy per inference" in text
+
+    def test_json(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        write_power_set(tmp_path, reasons=("none", "power cap", "power cap"))
+        assert main(["summary", str(tmp_path), "--json"]) == 0
+        power = strict_json(capsys.readouterr().out)["engines"][0]["power"]
+        assert (power["power_mean_w"], power["samples"], power["throttled_samples"]) == (115.0, 4, 2)
+        assert power["quantities"][0] == {"quantity": "power_w", "samples": 4, "min": 100.0, "mean": 115.0, "max": 130.0}
+        assert power["throttling"][0]["reason"] == "power cap"
 
     def test_names_of_rails_are_data(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         write_sample_set(tmp_path)

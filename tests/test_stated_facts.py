@@ -66,10 +66,8 @@ def test_a_log_that_is_not_verbose_states_memory_and_bindings(
     write_log(tmp_path / "net.build.log")
     main(["summary", str(tmp_path), "--json"])
     (engine,) = strict_json(capsys.readouterr().out)["engines"]
-    assert engine["weights_bytes"] == 23375312
-    shapes = [
-        (one["name"], one["shape"]) for side in ("inputs", "outputs") for one in engine["bindings"][side]
-    ]
+    assert engine["memory"]["weights_bytes"] == 23375312
+    shapes = [(one["name"], one["shape"]) for side in ("inputs", "outputs") for one in engine["model"][side]]
     assert shapes == [("data", [1, 3, 224, 224]), ("prob", [1, 1000])]
     main(["summary", str(tmp_path)])
     shown = capsys.readouterr().out

@@ -20,6 +20,7 @@ from trex_tui.text import (
     format_signed_ms,
     format_watts,
     printable,
+    shorten_name_list,
 )
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ _UNITS = {
     "_mhz": Unit("MHz", "{:.0f}".format),
     "_ghz": Unit("GHz", "{:.4g}".format),
     "_celsius": Unit("°C", "{:.0f}".format),
+    "temperature_c": Unit("°C", "{:.4g}".format),
+    "_mib": Unit("MiB", "{:.0f}".format),
     "_w": Unit("W", format_watts, is_written=True),
     "_mj": Unit("mJ", lambda value: format_energy(value / 1e3), is_written=True),
     "_j": Unit("J", format_energy, is_written=True),
@@ -104,11 +107,11 @@ class Column:
         return f"{self.title}, {name}" if name and name not in self.title else self.title
 
     def format(self, value: Any, *, with_unit: bool = False) -> str:  # noqa: ANN401 - a cell holds anything
-        """Write a value for people; `–` for a missing one."""
+        """Write a value for people; `–` for a missing one. Lists of names in names of layers are shortened."""
         if is_missing(value):
             return MISSING
         if isinstance(value, str):
-            return printable(value)
+            return printable(shorten_name_list(value))
         if isinstance(value, bool) or type(value).__name__ == "bool_":
             return "yes" if value else "no"
         if isinstance(value, tuple | list):

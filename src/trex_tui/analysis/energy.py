@@ -307,7 +307,7 @@ FACTS = {
         ),
         Column("power_mean_w", "Power", "Mean power during the run.", source=_LOG),
         Column("idle_w", "Idle", "Power of the idle board.", source=_LOG),
-        Column("energy_per_inference_j", "Energy", "Energy per query.", "mean power / throughput", _LOG),
+        Column("energy_per_inference_j", "Energy per inference", "Energy per query.", "mean power / throughput", _LOG),
         Column("energy_above_idle_j", "Energy above idle", "The same without the power of the idle board."),
         Column(
             "inferences_per_joule", "Inferences per joule", "Queries per joule.", "1 / energy_per_inference_j"
@@ -315,3 +315,17 @@ FACTS = {
         Column("throttled_samples", "Throttled", "Samples in which the GPU was throttled.", source=_LOG),
     )
 }
+SENSORS = {
+    column.key: column
+    for column in (
+        Column("power_w", "Power", "Power of `power_of`.", source=_LOG),
+        Column("gpu_temperature_c", "GPU temperature", "Temperature of the GPU.", source=_LOG),
+        Column("gpu_clock_mhz", "GPU clock", "Clock of the SMs.", source=_LOG),
+        Column("memory_clock_mhz", "Memory clock", "Clock of the device memory.", source=_LOG),
+        Column(
+            "gpu_utilization_pct", "GPU utilization", "Share of the time in which a kernel ran.", source=_LOG
+        ),
+        Column("memory_used_mib", "Memory used", "Device memory in use, of all processes.", source=_LOG),
+    )
+}
+"""Quantities of `power_table`; rails are not listed."""

@@ -45,7 +45,7 @@ SUBJECTS: dict[str, Mapping[str, Column]] = {
     "reformats (`summary`)": structure.REFORMATS,
     "DLA (`summary`)": structure.DLA,
     "DLA blocks (`summary`)": structure.DLA_BLOCKS,
-    "power (`summary`)": energy.FACTS,
+    "power (`summary`)": energy.FACTS | energy.SENSORS,
     "energy of layers (`summary`)": energy.LAYER_ENERGY,
     "capture (`summary`)": conditions.FACTS,
     "options of trtexec (`summary`)": options.SETTINGS,

@@ -95,7 +95,7 @@ def _render_facts(section: Section, width: int | None, *, is_unfolded: bool) -> 
     label = max((cell_len(fact.column.title) for fact in shown), default=0) + GAP
     for fact in shown:
         first, *others = wrap(str(fact), width and max(_NARROWEST, width - label))
-        title = _align_cell(fact.column.title, label, is_right=False)
+        title = _align_cell(printable(fact.column.title), label, is_right=False)
         yield Text.assemble((title, "dim"), first)
         yield from (Text(" " * label + line) for line in others)
     if folded and not is_unfolded:
@@ -156,7 +156,7 @@ class _Cells:
 
     def __init__(self, column: Column, cells: Sequence[str], values: Sequence[object]) -> None:
         self.column, self._values = column, values
-        self.texts = [column.title, *cells]
+        self.texts = [printable(column.title), *cells]
         known = [value for value in values if not is_missing(value)]
         self.is_number = bool(known) and all(
             isinstance(value, int | float) and not isinstance(value, bool) for value in known

@@ -11,7 +11,7 @@ from trex_tui.analysis.compute import WORKING, compute_facts
 from trex_tui.analysis.conditions import FACTS as CAPTURE
 from trex_tui.analysis.conditions import capture_facts, find_doubts
 from trex_tui.analysis.energy import FACTS as POWER
-from trex_tui.analysis.energy import LAYER_ENERGY, SCOPES, layer_energy, power_facts, power_table, throttling
+from trex_tui.analysis.energy import LAYER_ENERGY, SENSORS, layer_energy, power_facts, power_table, throttling
 from trex_tui.analysis.engines import find_precision
 from trex_tui.analysis.memory import FACTS as MEMORY
 from trex_tui.analysis.memory import memory_facts
@@ -57,6 +57,11 @@ from trex_tui.text import (
 HOTTEST = 5
 """Number of hottest layers without `--top`."""
 MOST_REFORMATS = 10
+_SCOPES = {
+    "measurement": ", those of the measurement",
+    "busy": ", those with a busy GPU: an estimate",
+    "file": ", all of the file",
+}
 _SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "remark"}
 _OBJECTS = (
     "timing",
@@ -71,7 +76,7 @@ _OBJECTS = (
     "onnx",
     "capture",
 )
-_TABLES = ("runs", "by_kind", "by_precision", "by_tensor_cores", "by_device", "dla_blocks", "layer_energy")
+_TABLES = ("runs", "by_kind", "by_precision", "by_tensor_cores", "by_device", "layer_energy")
 _WITHOUT_FILES: dict[str, object] = {**dict.fromkeys(_OBJECTS), **{key: [] for key in _TABLES}}
 """Keys for programs that other files would fill: every summary has them."""
 ENGINE = {
@@ -334,8 +339,9 @@ def _dla_sections(engine: Engine) -> Iterator[Section]:
     use = dla_facts(engine)
     if use is None:
         return
+    count = f"{use.blocks}, {plural(use.crossings, 'crossing')} between GPU and DLA"
     facts = [
-        Fact(DLA["blocks"], use.blocks, f"{use.blocks}, {plural(use.crossings, 'crossing')} between GPU and DLA"),
+        Fact(replace(DLA["blocks"], key=""), use.blocks, count),
         *(Fact(DLA[key], time, _describe_time(engine, time)) for key in ("dla_ms", "gpu_ms", "crossing_ms")
           for time in [getattr(use, key)]),
     ]  # fmt: skip
@@ -346,7 +352,7 @@ def _dla_sections(engine: Engine) -> Iterator[Section]:
     blocks = dla_times(engine)
     blocks.insert(0, "name", engine.layers["name"].reindex(blocks["layer"]).array)
     columns = [engine.columns["name"], *(DLA_BLOCKS[key] for key in DLA_BLOCKS if key != "crossing_rows")]
-    assumed = int(engine.dla_blocks["evidence"].eq("build option").sum())
+    assumed = int(engine.dla_blocks["evidence"].eq("--useDLACore").sum())
     sentences = (
         [f"{plural(assumed, 'block')} on the DLA by the build option alone (--useDLACore)."]
         if assumed
@@ -357,10 +363,9 @@ def _dla_sections(engine: Engine) -> Iterator[Section]:
         sentences.append(
             f"{plural(lower, 'block')} without a wait in the profile: the time is a lower bound."
         )
-    yield Section(
-        "dla", "DLA", facts, sentences, data={"crossings": use.crossings, "fallbacks": use.fallbacks}
-    )
-    section = Section("dla_blocks", frame=blocks, columns=columns, bar="execution_ms", noun="block")
+    data = {"crossings": use.crossings, "fallbacks": use.fallbacks, "blocks": blocks}
+    yield Section("dla", "DLA", facts, sentences, data=data)
+    section = Section("", frame=blocks, columns=columns, bar="execution_ms", noun="block", audience="people")
     yield drop_empty_columns(section)
 
 
@@ -417,12 +422,16 @@ def _power_sections(engine: Engine) -> Iterator[Section]:
         table.index, *(table[name].tolist() for name in ("mean", "min", "max")), strict=True
     ):
         if key != "power_w":
-            shown.append(Fact(Column("", key), None, _describe_quantity(key, *values)))
+            rail = key.removesuffix("_w").replace(".", " ", 1)
+            title = SENSORS[key].title if key in SENSORS else printable(rail)
+            shown.append(Fact(Column("", title), None, _describe_quantity(key, *values)))
     reasons = throttling(engine)
     if reasons is None:
         state = f"not stated by {facts.producer}" if facts.samples else "unknown: no usable samples"
     else:
-        state = ", ".join(map(printable, reasons["reason"])) or "none"
+        counts = zip(reasons["reason"], reasons["samples"], strict=True)
+        texts = [f"{printable(reason)} in {count} of {facts.samples} samples" for reason, count in counts]
+        state = ", ".join(texts) or "none"
     shown.append(Fact(Column("", "Throttling"), None, state))
     count = (
         f"{facts.samples} of {facts.all_samples}" if facts.samples < facts.all_samples else f"{facts.samples}"
@@ -430,12 +439,12 @@ def _power_sections(engine: Engine) -> Iterator[Section]:
     every = "" if facts.interval_s is None else f", every {facts.interval_s:.3g} s"
     every += " (assumed)" if facts.is_interval_assumed else ""
     shown.append(
-        Fact(Column("", "Samples"), None, f"{count}, {SCOPES[facts.scope]}; {facts.producer}{every}")
+        Fact(Column("", "Samples"), None, f"{count}{_SCOPES.get(facts.scope, '')}; {facts.producer}{every}")
     )
     is_throttled = reasons is not None and len(reasons) > 0
     sentences = [f"GPU throttled during the measurement: {state}."] if is_throttled else []
     sentences += [as_sentence(reason) for reason in facts.unknown.values()]
-    data = {**facts._asdict(), "quantities": table, "throttling": reasons}
+    data = {**facts._asdict(), "quantities": table.reset_index(), "throttling": reasons}
     yield Section("power", "Power", shown, sentences, data=data, is_warning=is_throttled)
     energy = layer_energy(engine).dropna(subset=["energy_mj"]).sort_values("energy_mj", ascending=False)
     if len(energy):
@@ -450,7 +459,8 @@ def _describe_quantity(key: str, mean: float, low: float, high: float) -> str:
     write = Column(key, key).format
     if low == high:
         return write(mean, with_unit=True)
-    return f"mean {write(mean, with_unit=True)}, {write(low)} to {write(high, with_unit=True)}"
+    least = write(low, with_unit=key.endswith("_w"))
+    return f"mean {write(mean, with_unit=True)}, {least} to {write(high, with_unit=True)}"
 
 
 def _capture_section(engine: Engine) -> Iterator[Section]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -18,6 +19,7 @@ from trex_tui.analysis.roofline import (
 )
 from trex_tui.analysis.structure import TOTALS, compute_totals, slowest
 from trex_tui.column import Column, columns_of
+from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Engine
 from trex_tui.engine.names import first_nodes, short_names, short_tactics, split_name
@@ -27,13 +29,14 @@ from trex_tui.report.absence import no_layers, no_profile
 from trex_tui.report.charts import Choice, make_chart
 from trex_tui.report.document import Document, Section, drop_empty_columns
 from trex_tui.report.selection import named_columns
-from trex_tui.text import as_sentence, format_ms, format_pct, plural
+from trex_tui.text import as_sentence, format_ms, format_pct, join_words, plural
 
 BRIEF = ("index", "name", "kind", "precision", "latency_ms", "latency_pct", "tactic")
 """Columns that fit a terminal."""
 _WIDTHS = {"name": 24, "kind": 16, "precision": 8, "tactic": 24}
 """Cells of a text before columns are left out."""
 _MOST_REASONS = 5
+_PRECISIONS = frozenset(dtype.value for dtype in DataType if dtype.is_float or dtype.is_quantized)
 
 
 def list_layers(
@@ -117,13 +120,27 @@ def group_sections(engine: Engine) -> Iterator[Section]:
     what = "Time" if engine.has_profile else "Layers"
     sentences = [] if engine.has_profile else [no_profile(engine)]
     yield replace(totals_section(engine, ["kind"], f"{what} by kind", key="by_kind"), sentences=sentences)
-    yield totals_section(engine, ["precision"], f"{what} by precision", key="by_precision")
+    by_precision = totals_section(engine, ["precision"], f"{what} by precision", key="by_precision")
+    yield replace(by_precision, sentences=list(_describe_mixed(engine)))
     if engine.layers["device"].nunique() > 1:
         yield totals_section(engine, ["device"], f"{what} by device", key="by_device")
     multiplies = engine.layers["kind"].isin([kind.value for kind in LayerKind if kind.multiplies])
     if multiplies.any():
         title = f"{what} on tensor cores"
         yield totals_section(engine, ["tensor_cores"], title, multiplies, key="by_tensor_cores")
+
+
+def _describe_mixed(engine: Engine) -> Iterator[str]:
+    """Yield layers whose precision is unknown because their inputs have several types."""
+    unknown = engine.layers.index[engine.layers["precision"].isna()]
+    reads = engine.tensors[engine.tensors["role"].eq("input") & engine.tensors["layer"].isin(unknown)]
+    mixed: Counter[tuple[str, ...]] = Counter()
+    for _, names in reads.groupby("layer", sort=False)["dtype"]:
+        types = [name for name in dict.fromkeys(names.dropna()) if name in _PRECISIONS]
+        mixed[tuple(types)] += len(types) > 1
+    for types, count in mixed.most_common():
+        if count:
+            yield f"Precision unknown of {plural(count, 'opaque layer')} with inputs {join_words(types)}."
 
 
 def module_section(engine: Engine) -> Section:
