@@ -3,11 +3,423 @@
 from __future__ import annotations
 
 import json
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from trex_tui.__main__ import main
+from fake_trtexec import install
+from test_capture_machine_probe import SMI, jetson, put
+from trex_tui.capture.doctor import ALL, NOTHING, Check, Findings, examine, find_scope, summarize
+from trex_tui.capture.machine import Disk, ask_host
+from trex_tui.capture.shell import Shell
+from trex_tui.capture.trtexec import (
+    PYTHON_API,
+    Trtexec,
+    TrtexecNotFoundError,
+    find_trtexec,
+    list_candidates,
+)
+from trex_tui.cli.main import main
+
+ORIN = "NVIDIA Jetson Orin Nano Engineering Reference Developer Kit Super"
+PLENTY = 100 << 30
+
+
+def program(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755)
+
+
+class Machine:
+    """A root directory, and what of it is on PATH."""
+
+    def __init__(self, place: Path) -> None:
+        self.root = place / "root"
+        self.bin = place / "bin"
+        self.bin.mkdir()
+        self.root.mkdir()
+        self.outdir = place / "out"
+        self.environ = {"PATH": str(self.bin)}
+        put(self.root, "proc/meminfo", "MemTotal: 64000000 kB\nMemAvailable: 60000000 kB\nSwapFree: 9 kB\n")
+        put(self.root, "proc/uptime", "1000.00 7.00\n")
+
+    def trtexec(self, version: str = "10.4.0") -> Path:
+        return install(self.root / "usr/src/tensorrt/bin", version)
+
+    def smi(self, text: str = SMI) -> None:
+        program(self.bin / "nvidia-smi", text)
+        put(self.root, "dev/nvidia0", "")
+        put(self.root, "dev/nvidiactl", "")
+
+    def jetson(
+        self, l4t: str = "36.5.0", model: str = ORIN, soc: str = "tegra234", low: int = 306_000_000
+    ) -> None:
+        jetson(self.root, l4t=l4t, model=model, soc=soc, low=low, high=624_750_000, node="gpu")
+        put(self.root, "dev/nvmap", "")
+
+    def close(self, device: str) -> None:
+        """Nobody may open it, not even a superuser."""
+        path = self.root / "dev" / device
+        path.unlink()
+        path.symlink_to("nowhere")
+
+    def look(self, given: str | None = None) -> Findings:
+        """As `doctor` does, on this machine of files."""
+        trtexec, refusal = None, ""
+        try:
+            trtexec = find_trtexec(given, self.environ, self.root)
+        except TrtexecNotFoundError as error:
+            refusal = str(error)
+        used = trtexec and trtexec.path
+        others = [str(path) for path, _ in list_candidates(self.environ, self.root) if path != used]
+        host = ask_host(
+            Shell(environ=self.environ), root=str(self.root), outdir=self.outdir, has_environment=True
+        )
+        return with_disk(Findings(trtexec, refusal, others if trtexec else [], host), PLENTY)
+
+    def checks(self) -> list[Check]:
+        return examine(self.look())
+
+
+def with_disk(found: Findings, free: int | None) -> Findings:
+    disk = replace(found.environment.disk, free_bytes=free)
+    return of_disk(found, disk)
+
+
+def of_disk(found: Findings, disk: Disk) -> Findings:
+    environment = replace(found.environment, disk=disk)
+    return replace(found, host=replace(found.host, environment=environment))
+
+
+def summary(found: Findings) -> str:
+    checks = examine(found)
+    return summarize(find_scope(found, checks), checks)
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    for variable in ("OLD_DRIVER", "REASONS", "POWER_CAP"):
+        monkeypatch.delenv(variable, raising=False)
+    return Machine(tmp_path)
+
+
+@pytest.fixture
+def server(machine: Machine) -> Machine:
+    machine.trtexec()
+    machine.smi()
+    put(machine.root, "proc/self/status", "Name:\tx\nCapEff:\t00000000a80425fb\n")
+    return machine
+
+
+@pytest.fixture
+def board(machine: Machine) -> Machine:
+    machine.trtexec()
+    machine.jetson()
+    return machine
+
+
+def told(checks: list[Check], name: str) -> list[tuple[str, str]]:
+    return [(one.status, one.found) for one in checks if one.name == name]
+
+
+def one(checks: list[Check], part: str) -> Check:
+    (found,) = [check for check in checks if part in check.found]
+    return found
+
+
+class TestServer:
+    def test_everything_is_there(self, server: Machine) -> None:
+        checks = server.checks()
+        path = server.root / "usr/src/tensorrt/bin/trtexec"
+        build = "" if (found := server.look().trtexec) is None else f" build {found.build}"
+        text = f"TensorRT 10.4.0{build}: {path} (by /usr/src/tensorrt/bin)"
+        assert told(checks, "trtexec") == [("ok", text)]
+        assert told(checks, "GPU") == [("ok", "NVIDIA GeForce RTX 4080 SUPER, 210 of 3165 MHz, 43 °C")]
+        assert told(checks, "driver") == [("ok", "595.71")]
+        assert told(checks, "disk") == [("ok", f"100 GiB free for {server.outdir}")]
+        assert summary(server.look()) == "capture can build and measure here"
+
+    @pytest.mark.parametrize(
+        ("mask", "status"),
+        [("00000000a80425fb", "note"), ("000001ffffffffff", "ok"), ("0000000000200000", "ok")],
+    )
+    def test_permission_to_lock_clocks_is_a_capability(self, server: Machine, mask: str, status: str) -> None:
+        put(server.root, "proc/self/status", f"Name:\tx\nCapEff:\t{mask}\n")
+        (check,) = [check for check in server.checks() if check.name == "clocks"]
+        assert check.status == status
+        assert "--lock-clocks" in check.remedy or "sudo nvidia-smi -lgc" in check.remedy
+
+    def test_a_container_is_told_about_the_capability(self, server: Machine) -> None:
+        put(server.root, ".dockerenv", "")
+        checks = server.checks()
+        assert "--cap-add SYS_ADMIN" in one(checks, "cannot lock").remedy
+        assert told(checks, "container") == [("note", "inside of docker")]
+
+    def test_held_back(self, server: Machine) -> None:
+        server.environ["REASONS"] = "0x0000000000000060"
+        checks = server.checks()
+        assert one(checks, "throttled").found == "throttled right now: software thermal, hardware thermal"
+        assert summary(server.look()) == "capture can build and measure here, with 1 warning"
+
+    def test_throttled_for_long(self, server: Machine) -> None:
+        server.smi(
+            SMI.replace("*) value=[N/A]", "*hw_thermal_slowdown) value=250000000 ;;\n  *) value=[N/A]")
+        )
+        assert one(server.checks(), "of the time").found == (
+            "throttled for 25% of the time since start (hw thermal slowdown)"
+        )
+
+    @pytest.mark.parametrize(
+        ("said", "code", "remedy"),
+        [
+            ("Failed to initialize NVML: Driver/library version mismatch", 18, "reboot"),
+            ("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.", 9, "dkms"),
+            ("Failed to initialize NVML: Unknown Error", 255, "restart it"),
+            ("No devices were found", 6, "lspci"),
+            ("NvRmMemInitNvmap failed: error Permission denied", 1, "usermod -aG video"),
+            ("something new", 1, "by hand"),
+        ],
+    )
+    def test_nvidia_smi_that_fails(self, server: Machine, said: str, code: int, remedy: str) -> None:
+        server.smi(f'#!/bin/sh\necho "{said}"\nexit {code}\n')
+        checks = server.checks()
+        check = one(checks, "lists none")
+        assert (check.status, said in check.found) == ("error", True)
+        assert remedy in check.remedy
+        assert summary(server.look()) == "capture cannot run here: GPU"
+
+    def test_devices_without_nvidia_smi(self, server: Machine) -> None:
+        (server.bin / "nvidia-smi").unlink()
+        (check,) = [check for check in server.checks() if check.name == "GPU"]
+        assert check.status == "warning"
+        assert "NVIDIA_DRIVER_CAPABILITIES" in check.remedy
+
+    def test_devices_that_may_not_be_opened(self, server: Machine) -> None:
+        server.close("nvidia0")
+        checks = server.checks()
+        assert told(checks, "devices") == [("error", "/dev/nvidia0 cannot be opened by this user")]
+        assert find_scope(server.look(), checks) == NOTHING
+
+
+class TestTrtexec:
+    def test_none(self, machine: Machine) -> None:
+        machine.smi()
+        checks = machine.checks()
+        assert told(checks, "trtexec")[0][0] == "error"
+        assert "libnvinfer-bin" in checks[0].remedy
+        assert summary(machine.look()) == "capture cannot run here: trtexec"
+
+    def test_the_others_are_named(self, server: Machine) -> None:
+        other = install(server.root / "opt/tensorrt/bin", "8.6.1")
+        assert told(server.checks(), "trtexec")[1] == ("note", f"not used: {other}")
+
+    def test_a_named_one_that_is_not_there(self, server: Machine) -> None:
+        checks = examine(server.look("/absent/trtexec"))
+        assert told(checks, "trtexec") == [
+            ("error", "--trtexec: /absent/trtexec does not exist; check the path")
+        ]
+
+    @pytest.mark.parametrize(
+        ("library", "remedy"),
+        [("libnvdla_compiler.so", "nvidia-l4t-dla-compiler"), ("libnvinfer.so.10", ".bashrc")],
+    )
+    def test_a_missing_library(self, server: Machine, library: str, remedy: str) -> None:
+        text = f"trtexec: error while loading shared libraries: {library}: cannot open shared object file"
+        program(server.root / "usr/src/tensorrt/bin/trtexec", f"#!/bin/sh\necho '{text}' >&2\nexit 127\n")
+        check = server.checks()[0]
+        assert (check.status, library in check.found, remedy in check.remedy) == ("error", True, True)
+
+
+class TestJetson:
+    def test_as_it_comes(self, board: Machine) -> None:
+        program(board.root / "usr/bin/tegrastats", "#!/bin/sh\n")
+        checks = board.checks()
+        assert told(checks, "Jetson") == [("ok", f"{ORIN} (tegra234), L4T 36.5.0")]
+        assert told(checks, "nvpmodel") == [("note", "power mode 25W")]
+        clocks = [("warning", "GPU clock not locked, 306 to 625 MHz (nvhost_podgov)")]
+        assert told(checks, "jetson_clocks") == clocks
+        assert told(checks, "tegrastats") == [("ok", str(board.root / "usr/bin/tegrastats"))]
+        assert told(checks, "DLA") == [("note", "this module has none")]
+        assert told(checks, "known bad") == []
+        assert find_scope(board.look(), checks) == ALL
+
+    def test_ready(self, board: Machine) -> None:
+        board.jetson(low=624_750_000)
+        program(board.root / "usr/sbin/nvpmodel", "#!/bin/sh\necho 'NV Power Mode: MAXN_SUPER'\necho 2\n")
+        checks = board.checks()
+        assert told(checks, "nvpmodel") == [("ok", "power mode MAXN_SUPER")]
+        assert told(checks, "jetson_clocks") == [("ok", "GPU clock locked at 625 MHz")]
+
+    def test_nothing_can_be_told(self, board: Machine) -> None:
+        (board.root / "usr/sbin/nvpmodel").unlink()
+        (board.root / "etc/nv_tegra_release").unlink()
+        (board.root / "sys/class/devfreq/17000000.gpu/min_freq").unlink()
+        checks = board.checks()
+        assert told(checks, "nvpmodel") == [("warning", "power mode unknown: no nvpmodel")]
+        assert told(checks, "jetson_clocks")[0][0] == "warning"
+        assert "L4T unknown" in told(checks, "Jetson")[0][1]
+        assert told(checks, "tegrastats")[0][0] == "note"
+
+    def test_the_group_video(self, board: Machine) -> None:
+        board.close("nvmap")
+        check = one(board.checks(), "/dev/nvmap")
+        assert (check.status, "usermod -aG video,render" in check.remedy) == ("error", True)
+
+    def test_a_container_without_devices(self, board: Machine) -> None:
+        (board.root / "dev/nvmap").unlink()
+        check = one(board.checks(), "/dev/nvmap")
+        assert (check.status, "--runtime nvidia" in check.remedy) == ("error", True)
+
+    def test_little_memory(self, board: Machine) -> None:
+        put(board.root, "proc/meminfo", "MemTotal: 4000000 kB\nMemAvailable: 1500000 kB\nSwapFree: 0 kB\n")
+        target = board.root / "etc/systemd/system/default.target"
+        target.parent.mkdir(parents=True)
+        target.symlink_to("/lib/systemd/system/graphical.target")
+        (check,) = [check for check in board.checks() if check.name == "memory"]
+        assert check.status == "warning"
+        assert "multi-user.target" in check.remedy
+        assert "add swap" in check.remedy
+
+
+class TestKnownBad:
+    def test_l4t_with_broken_allocations(self, board: Machine) -> None:
+        board.jetson(l4t="36.4.7")
+        check = one(board.checks(), "36.4.7: large allocations")
+        assert (check.status, "36.5" in check.remedy) == ("warning", True)
+
+    @pytest.mark.parametrize(
+        ("soc", "version", "is_bad"),
+        [("tegra234", "10.13.3", True), ("tegra264", "10.13.3", False), ("tegra234", "10.16.2", False)],
+    )
+    def test_tensorrt_of_another_board(self, board: Machine, soc: str, version: str, is_bad: bool) -> None:
+        board.jetson(soc=soc)
+        found = board.look()
+        assert found.trtexec is not None
+        checks = examine(replace(found, trtexec=Trtexec(found.trtexec.path, version, None, frozenset())))
+        assert any("sm_87" in check.found for check in checks) is is_bad
+        assert find_scope(found, checks) == (NOTHING if is_bad else ALL)
+
+    @pytest.mark.parametrize(
+        ("model", "gib", "version", "is_bad"),
+        [
+            ("NVIDIA Jetson Xavier NX Developer Kit", 15, "8.2.1", True),
+            ("NVIDIA Jetson Xavier NX Developer Kit", 7, "8.2.1", False),
+            ("NVIDIA Jetson Xavier NX Developer Kit", 15, "8.5.1", False),
+            ("Jetson-AGX", 31, "8.2.1", False),
+            ("Jetson-AGX", 62, "8.2.1", True),
+        ],
+    )
+    def test_a_module_younger_than_its_tensorrt(
+        self, board: Machine, model: str, gib: int, version: str, is_bad: bool
+    ) -> None:
+        board.trtexec(version)
+        board.jetson(l4t="32.7.1", model=model, soc="tegra194")
+        put(
+            board.root,
+            "proc/meminfo",
+            f"MemTotal: {gib << 20} kB\nMemAvailable: {gib << 20} kB\nSwapFree: 9 kB\n",
+        )
+        assert any("embedded device" in check.found for check in board.checks()) is is_bad
+
+    @pytest.mark.parametrize(
+        ("line", "is_bad"),
+        [
+            ("libnvinfer10 10.4.0.26-1+cuda12.6", False),
+            ("libnvinfer10 10.3.0.30-1+cuda12.5", True),
+            ("libnvinfer6 ", False),
+            ("libnvinfer-samples 10.3.0.30-1", False),
+        ],
+    )
+    def test_packages_of_two_releases(self, server: Machine, line: str, is_bad: bool) -> None:
+        program(server.bin / "dpkg-query", f"#!/bin/sh\necho '{line}'\n")
+        assert any("outdated" in check.remedy for check in server.checks()) is is_bad
+
+    def test_stubs(self, server: Machine) -> None:
+        server.environ["LD_LIBRARY_PATH"] = "/a/lib:/usr/local/cuda/lib64/stubs"
+        assert "/usr/local/cuda/lib64/stubs" in one(server.checks(), "CUDA stubs").found
+
+
+class TestDisk:
+    @pytest.mark.parametrize(
+        ("free", "status"), [(100 << 20, "error"), (1 << 30, "warning"), (5 << 30, "ok"), (None, "note")]
+    )
+    def test_free(self, server: Machine, free: int | None, status: str) -> None:
+        checks = examine(with_disk(server.look(), free))
+        assert told(checks, "disk")[0][0] == status
+
+    def test_it_need_not_exist_and_is_not_made(self, server: Machine) -> None:
+        server.outdir = server.outdir / "a" / "b"
+        disk = server.look().environment.disk
+        assert (disk.existing, disk.is_writable) == (server.root.parent, True)
+        assert not server.outdir.parent.exists()
+
+    def test_a_file_in_the_way(self, server: Machine) -> None:
+        server.outdir.write_text("a file", encoding="ascii")
+        assert told(server.checks(), "disk") == [("error", f"{server.outdir} is not a directory")]
+
+    def test_read_only(self, server: Machine) -> None:
+        found = server.look()
+        disk = Disk(
+            server.outdir, server.outdir.parent, is_directory=True, is_writable=False, free_bytes=PLENTY
+        )
+        checks = examine(of_disk(found, disk))
+        assert told(checks, "disk")[0][0] == "error"
+
+
+class TestPythonApi:
+    """TensorRT-RTX builds without a GPU; TensorRT does not."""
+
+    @pytest.mark.parametrize(
+        ("version", "found_by", "last"),
+        [
+            ("RTX 1.7.1", PYTHON_API, "capture can build here, but not measure: GPU"),
+            ("10.4.0", PYTHON_API, "capture cannot run here: GPU"),
+            ("RTX 1.7.1", "PATH", "capture cannot run here: GPU"),
+        ],
+    )
+    def test_without_a_gpu(self, machine: Machine, version: str, found_by: str, last: str) -> None:
+        api = Trtexec(Path("/usr/bin/python3"), version, found_by=found_by)
+        found = replace(machine.look(), trtexec=api)
+        assert summary(found) == last
+        checks = examine(with_disk(found, 1))
+        assert find_scope(found, checks) == NOTHING, "it cannot write the engine"
+
+    def test_with_a_gpu(self, server: Machine) -> None:
+        found = replace(server.look(), trtexec=Trtexec(Path("python3"), "RTX 1.7.1", found_by=PYTHON_API))
+        assert summary(found) == "capture can build and measure here"
+
+
+class TestCommandInside:
+    @pytest.fixture(autouse=True)
+    def _only_this(self, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PATH", str(machine.bin))
+        monkeypatch.setenv("LD_LIBRARY_PATH", "")
+        monkeypatch.delenv("TRTEXEC", raising=False)
+        monkeypatch.chdir(machine.root)
+
+    def test_a_gpu_and_trtexec(self, machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
+        machine.smi()
+        path = machine.trtexec("8.6.1")
+        before = sorted(machine.root.rglob("*"))
+        code = main(["doctor", "--trtexec", str(path.parent)])
+        out, err = capsys.readouterr()
+        assert f"TensorRT 8.6.1: {path} (by --trtexec)" in out
+        assert "NVIDIA GeForce RTX 4080 SUPER" in out
+        assert code == (1 if "\nerror" in f"\n{out}" else 0)
+        assert err == ""
+        assert sorted(machine.root.rglob("*")) == before, "it changes nothing"
+
+    def test_no_escape_of_theirs_reaches_the_terminal(
+        self, machine: Machine, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        machine.smi(SMI.replace("NVIDIA GeForce RTX 4080 SUPER", "\x1b]0;x\x07[red]evil[/red]\x9b31m"))
+        main(["doctor", "--trtexec", os.fsdecode(b"/caf\xe9\x1b[31m")])
+        out, _ = capsys.readouterr()
+        assert "[red]evil[/red]" in out
+        assert not set(out) & {"\x1b", "\x07", "\r", "\x9b"}
 
 
 class TestCommand:
@@ -27,15 +439,19 @@ class TestCommand:
     def test_json(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["doctor", "--json", "--trtexec", "/absent"]) == 1
         found = json.loads(capsys.readouterr().out)
-        assert (found["schema"], found["can_capture"], found["trtexec"]) == ("trex-tui/doctor/1", False, None)
-        assert found["host"]["host_name"] is None
+        assert (found["schema"], found["can_capture"], found["trtexec"]) == (
+            "trex-tui/doctor/2",
+            "nothing",
+            None,
+        )
+        assert not any("host_name" in key for key in found["host"])
         assert {"name", "status", "found", "remedy"} == set(found["checks"][0])
 
     def test_a_file(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         target = tmp_path / "doctor.json"
         assert main(["doctor", "--trtexec", "/absent", "-o", str(target)]) == 1
         assert capsys.readouterr() == ("", f"trex-tui: wrote {target}\n")
-        assert json.loads(target.read_text(encoding="utf-8"))["schema"] == "trex-tui/doctor/1"
+        assert json.loads(target.read_text(encoding="utf-8"))["schema"] == "trex-tui/doctor/2"
         target.write_text("mine")
         assert main(["doctor", "--trtexec", "/absent", "-o", str(target)]) == 2
         assert target.read_text() == "mine"

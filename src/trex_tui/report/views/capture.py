@@ -169,9 +169,9 @@ def describe_machine(
     width = max((len(check.name) for check in checks), default=0)
     lines = []
     for check in checks:
-        lines.append(f"{check.status:<7}  {check.name:<{width}}  {check.found}")
+        lines.append(f"{check.status:<7}  {check.name:<{width}}  {printable(check.found)}")
         if check.remedy:
-            lines.append(f"{'':<7}  {'':<{width}}  do: {check.remedy}")
+            lines.append(f"{'':<7}  {'':<{width}}  do: {printable(check.remedy)}")
     known = None
     if program is not None:
         known = {key: getattr(program, key) for key in ("path", "version", "build", "found_by", "devices")}
@@ -181,10 +181,7 @@ def describe_machine(
         "summary": conclusion,
         "trtexec": known,
         "host": host,
+        "checks": [check._asdict() for check in checks],
     }
-    sections = [
-        Section("", sentences=lines, audience="people"),
-        Section("", sentences=[conclusion], audience="people"),
-        Section("checks", data=[check._asdict() for check in checks], audience="programs"),
-    ]
+    sections = [Section("", sentences=texts, audience="people") for texts in (lines, [conclusion])]
     return Document("doctor", title, sections, data=data, version=2)
