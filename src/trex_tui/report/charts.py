@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from trex_tui.analysis.roofline import roofline
 from trex_tui.analysis.timing import measured_queries
 from trex_tui.column import Column, is_missing
 from trex_tui.engine.model import Engine
+from trex_tui.engine.names import short_names, short_tactics
 from trex_tui.errors import TrexError
 from trex_tui.frames import TEXT, is_number
 from trex_tui.report.absence import no_layers, no_profile, no_queries
@@ -36,6 +37,11 @@ _TAIL_FACTOR = 3.0
 """Latencies beyond this multiple of the distance of the 95th percentile from the median are counted, not drawn."""
 _PERCENTILES = (50.0, 75.0, 90.0, 95.0, 99.0, 99.9)
 _INDEX = Column("index", "Layer", "Position in the order of execution.")
+_LAYERS = Column("layers", "Layers", "Number of layers.")
+_NAMES = {"latency_ms": "Time", "precision": "Precision", "latency_pct": "Share of the time", "name": "Layer"}
+_MAIN_PCT = 80.0
+_WHOLE, _MOSTLY = 0.1, 0.9
+"""Distance from a whole multiple of the timer's step, and the share of differences that are nearer to one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +58,7 @@ class Chart:
         lines: Label -> points of a reference line.
         is_log: Both axes are logarithmic.
         note: What is not shown, or why nothing is.
+        shorten: Cuts the label of a bar to a number of characters; None for a cut in its middle.
     """
 
     kind: Kind
@@ -65,6 +72,7 @@ class Chart:
     lines: Mapping[str, tuple[tuple[float, float], ...]] = field(default_factory=dict)
     is_log: bool = False
     note: str = ""
+    shorten: Callable[[str, int], str] | None = None
 
 
 class Choice(NamedTuple):
@@ -150,7 +158,7 @@ def _layers(engine: Engine, choice: Choice) -> Chart:
     frame, note = _known(engine, choice, y, color)
     if choice.top:
         frame = frame.nlargest(choice.top, y.key).sort_index()
-    return Chart("column", f"{y.title} of the layers in order", frame, _INDEX, y, color, note=note)
+    return Chart("column", f"{_name(y)} of the layers in order", frame, _INDEX, y, color, note=note)
 
 
 def _bars(engine: Engine, choice: Choice) -> Chart:
@@ -165,15 +173,23 @@ def _bars(engine: Engine, choice: Choice) -> Chart:
             for index, name, is_repeated in zip(frame.index, frame["name"], repeated, strict=True)
         ]
         frame["name"] = pd.Series(names, frame.index, TEXT)
-    return _rank(frame, x, y, color, choice.top or _MOST_BARS, note)
+    shorten = short_names(engine).fit if x.key == "name" else None
+    return replace(_rank(frame, x, y, color, choice.top or _MOST_BARS, note), shorten=shorten)
 
 
 def _time_by(key: str, color: str | None = None) -> Callable[[Engine, Choice], Chart]:
     def make(engine: Engine, choice: Choice) -> Chart:
         by, parts = engine.columns[key], engine.columns[color] if color else None
         y = engine.columns["latency_ms"]
-        frame, note = _known(engine, choice, y, parts or by, by)
-        return _rank(frame, by, y, parts, choice.top or _MOST_BARS, note)
+        if engine.has_profile or not len(engine):
+            frame, note = _known(engine, choice, y, parts or by, by)
+        else:
+            y, note = _LAYERS, no_profile(engine)
+            frame = _chosen(engine, choice, by.key, *([parts.key] if parts else [])).assign(layers=1)
+            if parts is not None:
+                frame[parts.key] = _words(frame[parts.key], parts)
+        chart = _rank(frame, by, y, parts or by, choice.top or _MOST_BARS, note)
+        return replace(chart, shorten=short_tactics(engine).fit if key == "tactic" else None)
 
     return make
 
@@ -183,15 +199,14 @@ def _rank(frame: pd.DataFrame, by: Column, y: Column, color: Column | None, top:
     frame[by.key] = _formatted(frame[by.key], by)
     sums = frame.groupby(by.key)[y.key].sum(min_count=1).sort_values(ascending=False, kind="stable")
     if len(sums) > top:
-        note = f"{top} of {plural(len(sums), by.title.lower())}, by {y.title}. {note}".rstrip()
+        note = f"{top} of {plural(len(sums), _name(by).lower())} shown. {note}".rstrip()
     kept = sums.index[:top]
     keys = list(dict.fromkeys([by.key, *([color.key] if color else [])]))
     frame = frame[frame[by.key].isin(kept)].groupby(keys, sort=False)[y.key].sum(min_count=1).reset_index()
     order = {value: place for place, value in enumerate(kept)}
     frame = frame.sort_values(by.key, key=lambda values: values.map(order), kind="stable", ignore_index=True)
-    title = f"{y.title} by {by.title.lower()}" + (
-        f" and {color.title.lower()}" if color and color != by else ""
-    )
+    title = f"{_name(y)} by {_name(by).lower()}"
+    title += f" and {_name(color).lower()}" if color and color != by else ""
     return Chart("bar", title, frame, y, by, color if color and color.key in frame else None, note=note)
 
 
@@ -206,7 +221,7 @@ def _scatter(engine: Engine, choice: Choice) -> Chart:
     is_log = (
         len(frame) > 1 and bool((frame[[x.key, y.key]] > 0).all(axis=None)) and _spans_decades(frame[x.key])
     )
-    return Chart("scatter", f"{y.title} over {x.title}", frame, x, y, color, is_log=is_log, note=note)
+    return Chart("scatter", f"{_name(y)} against {_name(x)}", frame, x, y, color, is_log=is_log, note=note)
 
 
 def _spans_decades(values: pd.Series) -> bool:
@@ -217,8 +232,8 @@ def _distribution(engine: Engine, choice: Choice) -> Chart:
     """How many layers have which value."""
     x = _number(engine, choice.x or "latency_ms")
     frame, note = _known(engine, choice, x)
-    counts = Column("layers", "Layers")
-    return Chart("histogram", f"Layers by {x.title}", _bin(frame[x.key], x, counts), x, counts, note=note)
+    bins = _bin(frame[x.key], x, _LAYERS)
+    return Chart("histogram", f"Layers by {_name(x).lower()}", bins, x, _LAYERS, note=note)
 
 
 def _pareto(engine: Engine, choice: Choice) -> Chart:
@@ -230,7 +245,11 @@ def _pareto(engine: Engine, choice: Choice) -> Chart:
         {"layers": times.index + 1, "cumulative_pct": 100.0 * times.cumsum() / (total or 1.0)}
     )
     x, y = Column("layers", "Slowest layers"), Column("cumulative_pct", "Share of the time")
-    return Chart("line", "Share of the slowest layers", shares, x, y, note=note)
+    most = int(shares["cumulative_pct"].lt(_MAIN_PCT - 1e-9).sum()) + 1
+    marks = {f"{_MAIN_PCT:.0f} %": float(most)} if len(shares) > 1 else {}
+    if len(shares):
+        note = f"{most} of {plural(len(shares), 'layer')} take {_MAIN_PCT:.0f} % of the time. {note}".rstrip()
+    return Chart("line", "Share of the slowest layers", shares, x, y, marks=marks, note=note)
 
 
 def _roofline(engine: Engine, choice: Choice) -> Chart:
@@ -331,6 +350,11 @@ def _formatted(values: pd.Series, column: Column) -> pd.Series:
     return pd.Series(words, values.index, TEXT)
 
 
+def _name(column: Column) -> str:
+    """Return a column in a title: `Time` for `ms`."""
+    return _NAMES.get(column.key, column.title)
+
+
 def _number(engine: Engine, name: str) -> Column:
     column = named_column(engine, name)
     if not is_number(engine.column(column.key)):
@@ -363,15 +387,17 @@ def _histogram(engine: Engine, _: Choice) -> Chart:
     marks = {f"p{percent:g}": float(np.percentile(values, percent)) for percent in (50, 90, 95, 99)}
     reach = _TAIL_FACTOR * max(marks["p95"] - marks["p50"], 1e-3 * marks["p50"])
     shown = values[values.between(marks["p50"] - reach, max(marks["p50"] + reach, marks["p99"]))]
-    hidden = len(values) - len(shown)
-    note = (
-        f"{plural(hidden, 'query', 'queries')} outside not shown, max {values.max():.4f} ms."
-        if hidden
-        else ""
-    )
-    return Chart(
-        "histogram", f"{x.title} of {len(values)} queries", _bin(shown, x, y), x, y, marks=marks, note=note
-    )
+    hidden, tick = len(values) - len(shown), _find_step(np.asarray(values, np.float64))
+    bins = _bin(shown, x, y, tick)
+    notes = [f"Min {values.min():.4f}, mean {values.mean():.4f}, max {values.max():.4f} ms."]
+    if hidden:
+        notes.append(f"{plural(hidden, 'query', 'queries')} outside not shown.")
+    if left_out := len(engine.queries) - len(measured_queries(engine)):
+        notes.append(f"{plural(left_out, 'query', 'queries')} of warm-up excluded.")
+    if tick:
+        notes.append(f"Timer step {1000 * tick:.2g} µs.")
+    title = f"{x.title} of {len(values)} queries"
+    return Chart("histogram", title, bins, x, y, marks=marks, note=" ".join(notes))
 
 
 def _percentiles(engine: Engine, _: Choice) -> Chart:
@@ -440,12 +466,28 @@ def _power(engine: Engine, choice: Choice) -> Chart:
     return Chart("line", f"{y.title} over time", frame, x, y)
 
 
-def _bin(values: pd.Series, x: Column, counts: Column) -> pd.DataFrame:
-    """Return the middles of bins and the number of values in each."""
+def _find_step(values: np.ndarray[Any, np.dtype[np.float64]]) -> float:
+    """Return the step of the timer, if most differences of the values are multiples of one; else 0."""
+    different = np.unique(values)
+    if not 2 < len(different) < len(values) // 4:
+        return 0.0
+    steps = np.diff(different)
+    step = float(np.median(steps))
+    multiples = steps / step
+    are_whole = np.abs(multiples - np.round(multiples)) < _WHOLE
+    return step if float(are_whole.mean()) > _MOSTLY else 0.0
+
+
+def _bin(values: pd.Series, x: Column, counts: Column, tick: float = 0.0) -> pd.DataFrame:
+    """Return the middles of bins and the number of values in each; bins are whole ticks of a timer wide."""
     known = values.astype(float).to_numpy()
     if not len(known):
         return pd.DataFrame(columns=[x.key, counts.key])
-    bins = min(_BINS, max(5, round(2 * len(known) ** 0.5)))
+    bins: Any = min(_BINS, max(5, round(2 * len(known) ** 0.5)))
+    width, low = (known.max() - known.min()) / bins, known.min() - tick / 2
+    if tick and width > 0:
+        width = math.ceil(width / tick - 1e-9) * tick
+        bins = low + width * np.arange(math.floor((known.max() - low) / width) + 2)
     numbers, edges = np.histogram(known, bins)
     return pd.DataFrame({x.key: (edges[:-1] + edges[1:]) / 2, counts.key: numbers})
 

@@ -7,11 +7,16 @@ axis with its own ticks.
 
 from __future__ import annotations
 
+import re
+import textwrap
 import threading
-from collections.abc import Mapping, Sequence
-from math import ceil, floor, log10
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from math import ceil, floor, log, log10
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import plotext  # type: ignore[import-untyped]
 from rich.cells import cell_len
 from rich.text import Text
@@ -20,30 +25,105 @@ from trex_tui.column import Column
 from trex_tui.report.charts import Chart, choose_colors
 from trex_tui.text import format_bytes, format_count, printable, shorten_middle
 
+Color: TypeAlias = "int | tuple[int, int, int]"
+"""Number of a color of the terminal, or its parts."""
+Values: TypeAlias = npt.NDArray[np.float64]
 _MARKER = "hd"
 """Two by two points per cell, in every font."""
-_MARK_COLOR = 9
-_LINE_COLOR = 7
-_WIDEST_LABEL = 32
-_ROOM_OF_AXES = 4
-"""Lines of the frame, the ticks and the labels."""
+_WIDEST_LABEL = 36
+_AXES = 3
+"""Lines of the axis, its ticks and its label."""
+_TEXTS = 4
+"""Lines of title, legend and note of a chart that is bounded, at most."""
+_COUNT = re.compile(r"^\d+ of (?=\d+ \w+ shown)")
+_MOST_ROWS = 4
+"""Lines of a bar with the gap below it."""
+_FEW_DECADES = 2.5
 _lock = threading.Lock()
 
 
-def paint(chart: Chart, width: int, height: int) -> Text:
-    """Return a chart of that many cells; bars take as many lines as they need, at most twice the height."""
-    lines = [Text(printable(chart.title), "bold")]
-    if not chart.frame.empty:
-        colors = choose_colors(chart)
-        legend = [
-            (f"■ {printable(word)}", f"color({number})") for word, (number, _) in colors.items() if word
-        ]
-        lines += _wrap_legend(legend, width)
-        with _lock:
-            lines.append(_plot(chart, {word: number for word, (number, _) in colors.items()}, width, height))
-    if chart.note:
-        lines.append(Text(printable(chart.note), "dim"))
-    return Text("\n").join(lines)
+class Look(NamedTuple):
+    """Colors of a chart.
+
+    Attributes:
+        tone: Returns the color of a category from its word and its number.
+        mark: Of percentiles, and of the current layer.
+        line: Of reference lines.
+        axis: Of axes and ticks; None for that of texts.
+    """
+
+    tone: Callable[[str, int], Color] = lambda _, number: number
+    mark: Color = 9
+    line: Color = 7
+    axis: Color | None = None
+
+
+class _Canvas(NamedTuple):
+    """The lines for axes and data, and what of a chart is not in its data."""
+
+    width: int
+    height: int
+    look: Look
+    layer: int | None
+
+    @property
+    def rows(self) -> int:
+        """Lines of the data alone."""
+        return max(2, self.height - _AXES)
+
+
+def paint(
+    chart: Chart,
+    width: int,
+    height: int,
+    look: Look = Look(),  # noqa: B008 - it is constant
+    layer: int | None = None,
+    *,
+    is_bounded: bool = False,
+) -> Text:
+    """Return a chart of that many cells; bars take as many lines as they need.
+
+    Args:
+        height: Lines of axes and data; of everything if it is bounded.
+        layer: The current layer, which is marked.
+    """
+    chart = _keep_bars(chart, height - _AXES - _TEXTS) if is_bounded else chart
+    head = [Text(printable(chart.title), "bold")]
+    colors = {word: look.tone(word, number) for word, (number, _) in choose_colors(chart).items()}
+    if not chart.frame.empty and not (
+        chart.kind == "bar" and chart.color is not None and chart.color.key == chart.y.key
+    ):
+        legend = [(f"■ {printable(word)}", _style(color)) for word, color in colors.items() if word]
+        head += _wrap_legend(legend, width)
+    foot = [Text(line, "dim") for line in textwrap.wrap(_describe(chart), width)]
+    if chart.frame.empty:
+        return Text("\n").join([*head, *foot])
+    room = height - len(head) - len(foot) if is_bounded else height
+    with _lock:
+        plot = _plot(chart, colors, _Canvas(width, max(_AXES + 2, room), look, layer))
+    return Text("\n").join([*head, plot, *foot])
+
+
+def _keep_bars(chart: Chart, most: int) -> Chart:
+    """Return a chart with as many bars as fit, and the number of all in its note."""
+    labels = list(dict.fromkeys(chart.frame[chart.y.key])) if chart.kind == "bar" else []
+    if len(labels) <= most:
+        return chart
+    frame = chart.frame[chart.frame[chart.y.key].isin(labels[: max(1, most)])]
+    note = chart.note or f"{max(1, most)} of {len(labels)} bars fit."
+    return replace(chart, frame=frame, note=_COUNT.sub(f"{max(1, most)} of ", note))
+
+
+def _describe(chart: Chart) -> str:
+    """Return the values of the marks, and what is not shown."""
+    named = chart.marks.items() if chart.kind == "histogram" else ()
+    marks = " · ".join(f"{label} {chart.x.format(place)}" for label, place in named)
+    unit = f" {chart.x.unit.name}" if marks and not chart.x.unit.is_written else ""
+    return printable(". ".join(filter(None, (marks + unit, chart.note))))
+
+
+def _style(color: Color) -> str:
+    return f"color({color})" if isinstance(color, int) else "rgb({},{},{})".format(*color)
 
 
 def _wrap_legend(legend: Sequence[tuple[str, str]], width: int) -> list[Text]:
@@ -55,96 +135,142 @@ def _wrap_legend(legend: Sequence[tuple[str, str]], width: int) -> list[Text]:
     return lines
 
 
-def _plot(chart: Chart, colors: Mapping[str, int], width: int, height: int) -> Text:
+def _plot(chart: Chart, colors: Mapping[str, Color], canvas: _Canvas) -> Text:
     plotext.clear_figure()
     plotext.limit_size(False, False)
     plotext.theme("clear")
-    if chart.kind == "bar":
-        bars = chart.frame[chart.y.key].nunique()
-        height = min(max(height, bars + _ROOM_OF_AXES), 2 * height + _ROOM_OF_AXES, 2 * bars + _ROOM_OF_AXES)
-    plotext.plotsize(width, height)
+    if canvas.look.axis is not None:
+        plotext.ticks_color(canvas.look.axis)
+    plotext.xaxes(True, False)
+    plotext.yaxes(True, False)
     try:
-        _PAINTERS[chart.kind](chart, colors, width)
+        height = _PAINTERS[chart.kind](chart, colors, canvas)
+        plotext.plotsize(canvas.width, height or canvas.height)
         return Text.from_ansi(plotext.build().rstrip("\n"), no_wrap=True)
     finally:
         plotext.clear_figure()
 
 
-def _paint_bars(chart: Chart, colors: Mapping[str, int], width: int) -> None:
-    """Draw a horizontal bar per category, the first on top."""
+def _paint_bars(chart: Chart, colors: Mapping[str, Color], canvas: _Canvas) -> int:
+    """Draw a horizontal bar per category, the first on top, its value behind the label; return the lines that it takes."""
     key = chart.color.key if chart.color else None
-    labels = list(dict.fromkeys(chart.frame[chart.y.key]))
-    lengths = {word: dict.fromkeys(labels, 0.0) for word in colors}
+    lengths: dict[str, dict[str, float]] = {}
     words = chart.frame[key] if key else [""] * len(chart.frame)
     for label, word, value in zip(chart.frame[chart.y.key], words, _numbers(chart, chart.x), strict=True):
-        lengths[word][label] += float(value)
-    stacks = [[lengths[word][label] for label in reversed(labels)] for word in colors]
-    shown = [_fit_label(label, min(_WIDEST_LABEL, width // 3)) for label in reversed(labels)]
-    plotext.stacked_bar(
-        shown, stacks, orientation="h", width=0.7, marker=_MARKER, color=list(colors.values()), labels=None
-    )
-    longest = max(sum(parts) for parts in zip(*stacks, strict=True))
-    _set_axis("x", chart.x, 0.0, longest, max(2, width // 16))
+        parts = lengths.setdefault(label, {})
+        parts[word] = parts.get(word, 0.0) + float(value)
+    each = max(1, min(_MOST_ROWS, canvas.rows // len(lengths)))
+    rows = each * len(lengths)
+    widest = min(_WIDEST_LABEL, canvas.width // 3)
+    values = [chart.x.format(sum(parts.values())) for parts in lengths.values()]
+    labels = [_fit_label(chart, label, widest) for label in lengths]
+    longest, longest_value = max(map(cell_len, labels)), max(map(cell_len, values))
+    shown = [
+        f"{label}{' ' * (longest - cell_len(label))} {value:>{longest_value}}"
+        for label, value in zip(labels, values, strict=True)
+    ]
+    upper = max(sum(parts.values()) for parts in lengths.values()) or 1.0
+    half = upper / max(1, 2 * (canvas.width - longest - longest_value - 2) - 1)
+    for place, parts in enumerate(lengths.values()):
+        top = 2 * (rows - place * each)  # half lines, from below
+        halves = list(range(top - 2 * max(1, each - 1), top))
+        ends = np.cumsum(list(parts.values())).tolist()
+        ends = [half * max(1, 2 * round((end / half + 1) / 2) - 1) for end in ends[:-1]] + ends[
+            -1:
+        ]  # whole cells
+        for end, word in reversed(list(zip(ends, parts, strict=True))):
+            if parts[word] > 0:
+                across = [float(end)] * len(halves)
+                plotext.scatter(across, halves, marker=_MARKER, color=colors[word], filly=True)
+    ticks = [(rows - 1 - place * each) * (2 * rows - 1) / max(1, rows - 1) for place in range(len(shown))]
+    plotext.ylim(0, 2 * rows - 1)
+    plotext.yticks(ticks, shown)
+    is_count = chart.x.unit.name == ""
+    _set_axis("x", chart.x, 0.0, upper, max(2, canvas.width // 16), is_whole=is_count)
+    return rows + _AXES
 
 
-def _fit_label(label: str, width: int) -> str:
-    return shorten_middle(printable(label), width)
+def _fit_label(chart: Chart, label: str, width: int) -> str:
+    return shorten_middle(printable(label), width) if chart.shorten is None else chart.shorten(label, width)
 
 
-def _paint_columns(chart: Chart, colors: Mapping[str, int], width: int) -> None:
+def _paint_columns(chart: Chart, colors: Mapping[str, Color], canvas: _Canvas) -> None:
     """Draw columns side by side; of those that share a cell, the tallest."""
     x, y = _numbers(chart, chart.x), _numbers(chart, chart.y)
     half = (x[1] - x[0]) / 2 if chart.kind == "histogram" and len(x) > 1 else 0.5
     lower, upper = x[0] - half, x[-1] + half
-    cells = np.linspace(lower, upper, 2 * width)  # half cells
+    cells = np.linspace(lower, upper, 2 * canvas.width)  # half cells
     first = np.clip(np.searchsorted(x, cells - half, side="left"), 0, len(x) - 1)
     if len(x) > len(cells):
         starts = np.searchsorted(x, cells, side="left").clip(0, len(x) - 1)
         ends = np.append(starts[1:], len(x))
-        first = np.array(
-            [s + int(np.argmax(y[s : max(e, s + 1)])) for s, e in zip(starts, ends, strict=True)]
-        )
+        pairs = zip(starts, ends, strict=True)
+        first = np.array([start + int(np.argmax(y[start : max(end, start + 1)])) for start, end in pairs])
     words = chart.frame[chart.color.key].to_numpy() if chart.color else np.full(len(x), "")
-    for word, color in colors.items():
-        rows = words[first] == word
+    is_current = (
+        x[first] == canvas.layer
+        if chart.x.key == "index" and canvas.layer is not None
+        else np.zeros(len(first), bool)
+    )
+    tones = [*((words == word, color) for word, color in colors.items())]
+    shown = [((rows[first] & ~is_current), color) for rows, color in tones] + [(is_current, canvas.look.mark)]
+    for rows, color in shown:
+        rows = rows & (y[first] > 0)
         if rows.any():
             plotext.scatter(
                 cells[rows].tolist(), y[first][rows].tolist(), marker=_MARKER, color=color, fillx=True
             )
-    _set_axis("x", chart.x, lower, upper, max(2, width // 16), is_whole=half == 0.5)
-    _set_axis("y", chart.y, 0.0, float(y.max()), 5)
-    _draw_marks(chart, lower, upper)
+    _set_axis("x", chart.x, lower, upper, max(2, canvas.width // 16), is_whole=half == 0.5)
+    top = float(y.max()) or 1.0
+    _set_axis("y", chart.y, 0.0, top, 5)
+    _draw_marks(chart, canvas, (lower, upper), (0.0, top))
 
 
-def _paint_points(chart: Chart, colors: Mapping[str, int], width: int) -> None:
+def _paint_points(chart: Chart, colors: Mapping[str, Color], canvas: _Canvas) -> None:
     """Draw points, or lines, of each color; both axes logarithmic on demand."""
     scale = np.log10 if chart.is_log else np.asarray
     x, y = scale(_numbers(chart, chart.x)), scale(_numbers(chart, chart.y))
     words = chart.frame[chart.color.key].to_numpy() if chart.color else np.full(len(x), "")
-    ends = [(scale(np.array(points)[:, 0]), scale(np.array(points)[:, 1])) for points in chart.lines.values()]
-    for across, up in ends:
-        plotext.plot(across.tolist(), up.tolist(), marker="braille", color=_LINE_COLOR)
+    lines = {
+        label: (scale(np.array(points)[:, 0]), scale(np.array(points)[:, 1]))
+        for label, points in chart.lines.items()
+    }
+    for across, up in lines.values():
+        plotext.plot(across.tolist(), up.tolist(), marker="braille", color=canvas.look.line)
     for word, color in colors.items():
         rows = words == word
         if chart.kind == "line":
             plotext.plot(x[rows].tolist(), y[rows].tolist(), marker="braille", color=color)
         else:
             plotext.scatter(x[rows].tolist(), y[rows].tolist(), marker="•", color=color)
-    all_x, all_y = (np.concatenate([part, *(end[axis] for end in ends)]) for axis, part in enumerate((x, y)))
-    lower, upper = float(all_x.min()), float(all_x.max())
+    if canvas.layer is not None and "index" in chart.frame:
+        rows = chart.frame["index"].to_numpy() == canvas.layer
+        if rows.any():
+            plotext.scatter(x[rows].tolist(), y[rows].tolist(), marker="●", color=canvas.look.mark)
+    all_x, all_y = (
+        np.concatenate([part, *(end[axis] for end in lines.values())]) for axis, part in enumerate((x, y))
+    )
+    reach = (float(all_x.min()), float(all_x.max()))
+    height = (float(all_y.min()), float(all_y.max()))
     if chart.is_log:
-        _set_log_axis("x", chart.x, lower, upper)
-        _set_log_axis("y", chart.y, float(all_y.min()), float(all_y.max()))
-        return
-    _set_axis("x", chart.x, lower, upper, max(2, width // 16))
-    if chart.ticks:
-        plotext.xticks(list(chart.ticks.values()), list(chart.ticks))
-    margin = 0.05 * float(all_y.max() - all_y.min())
-    _set_axis("y", chart.y, max(0.0, float(all_y.min()) - margin), float(all_y.max()) + margin, 5)
-    _draw_marks(chart, lower, upper)
+        reach, height = _set_log_axis("x", chart.x, *reach), _set_log_axis("y", chart.y, *height)
+    else:
+        _set_axis("x", chart.x, *reach, max(2, canvas.width // 16))
+        if chart.ticks:
+            plotext.xticks(list(chart.ticks.values()), list(chart.ticks))
+        margin = 0.05 * (height[1] - height[0])
+        height = (max(0.0, height[0] - margin), height[1] + margin)
+        _set_axis("y", chart.y, *height, 5)
+        _draw_marks(chart, canvas, reach, height)
+    step = (height[1] - height[0]) / canvas.rows
+    for label, (across, up) in lines.items():
+        is_level = up[0] == up[-1]
+        place, side = (-1, "right") if is_level else (0, "left")
+        plotext.text(printable(label), float(across[place]), float(up[place]) + step * (1 if is_level else 2),
+                     color=canvas.look.line, alignment=side)  # fmt: skip
 
 
-_PAINTERS = {
+_PAINTERS: dict[str, Callable[[Chart, Mapping[str, Color], _Canvas], int | None]] = {
     "bar": _paint_bars,
     "column": _paint_columns,
     "histogram": _paint_columns,
@@ -153,33 +279,48 @@ _PAINTERS = {
 }
 
 
-def _draw_marks(chart: Chart, lower: float, upper: float) -> None:
-    if not chart.marks:
-        return
-    for place in chart.marks.values():
-        plotext.vline(place, _MARK_COLOR)
-    plotext.xlim(lower, upper, xside="upper")
-    plotext.xticks(list(chart.marks.values()), list(chart.marks), xside="upper")
+def _draw_marks(
+    chart: Chart, canvas: _Canvas, reach: tuple[float, float], height: tuple[float, float]
+) -> None:
+    """Draw a vertical line per mark, its label beside it, in the first line where it hides no other."""
+    taken: list[float] = []
+    cell = (reach[1] - reach[0]) / canvas.width
+    for label, place in sorted(chart.marks.items(), key=lambda mark: mark[1]):
+        row = next((row for row, end in enumerate(taken) if end < place), len(taken))
+        taken[row : row + 1] = [place + cell * (len(label) + 2)]
+        plotext.vline(place, canvas.look.mark)
+        up = height[1] - row * (height[1] - height[0]) / max(1, canvas.rows - 1)
+        is_last = place + cell * (len(label) + 2) > reach[1]
+        text, side = (f"{label}│", "right") if is_last else (f"│{label}", "left")
+        plotext.text(text, place, up, color=canvas.look.mark, alignment=side)
 
 
 def _set_axis(
     axis: str, column: Column, lower: float, upper: float, ticks: int, *, is_whole: bool = False
 ) -> None:
     upper = upper if upper > lower else lower + 1.0
-    places = [place for place in _round_steps(lower, upper, ticks) if not is_whole or place == round(place)]
+    unit = 1024.0 ** max(0, floor(log(upper, 1024))) if column.key.endswith("_bytes") and upper > 1 else 1.0
+    places = [unit * place for place in _round_steps(lower / unit, upper / unit, ticks)]
+    places = [place for place in places if not is_whole or place == round(place)]
     _set(axis, column, lower, upper, places, [_tick(column, place) for place in places])
 
 
-def _set_log_axis(axis: str, column: Column, lower: float, upper: float) -> None:
-    lower, upper = floor(lower), max(ceil(upper), floor(lower) + 1)
-    places = [float(place) for place in range(int(lower), int(upper) + 1)]
+def _set_log_axis(axis: str, column: Column, lower: float, upper: float) -> tuple[float, float]:
+    """Set limits and ticks at 1, 2 and 5 · 10ⁿ, at 10ⁿ alone for many decades; return the limits."""
+    factors = (1, 2, 5) if upper - lower < _FEW_DECADES else (1,)
+    steps = [place + log10(factor) for place in range(floor(lower), ceil(upper) + 1) for factor in factors]
+    lower = max((step for step in steps if step <= lower + 1e-9), default=lower)
+    upper = min((step for step in steps if step >= upper - 1e-9 and step > lower), default=lower + 1.0)
+    places = [step for step in steps if lower <= step <= upper]
     _set(axis, column, lower, upper, places, [_tick(column, 10.0**place) for place in places])
+    return lower, upper
 
 
 def _set(
     axis: str, column: Column, lower: float, upper: float, places: Sequence[float], labels: Sequence[str]
 ) -> None:
-    for name, values in (("lim", (lower, upper)), ("ticks", (places, labels)), ("label", (column.label,))):
+    title = column.title if column.unit.is_written else column.label
+    for name, values in (("lim", (lower, upper)), ("ticks", (places, labels)), ("label", (title,))):
         getattr(plotext, f"{axis}{name}")(*values)
 
 
@@ -197,5 +338,5 @@ def _tick(column: Column, value: float) -> str:
     return format_count(value) if abs(value) >= 10_000 else f"{value:.6g}"
 
 
-def _numbers(chart: Chart, column: Column) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _numbers(chart: Chart, column: Column) -> Values:
     return chart.frame[column.key].to_numpy(dtype=float, na_value=np.nan)

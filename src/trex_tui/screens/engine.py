@@ -314,11 +314,16 @@ class EngineScreen(MainScreen):
         self.set_reactive(EngineScreen.filter_text, text.strip())
         self._show_filter()
 
-    def watch_filter_text(self, text: str) -> None:
-        try:
-            self.shown = Shown(text, find_matches(self.engine, text))
-        except FilterError as error:
-            self.notify(printable(str(error)), severity="warning", markup=False)
+    def validate_filter_text(self, text: str) -> str:
+        """Find the layers; a text that is no filter changes nothing."""
+        if text != self.shown.text:
+            try:
+                self.shown = Shown(text, find_matches(self.engine, text))
+            except FilterError as error:
+                self.notify(printable(str(error)), title="Filter unchanged", severity="warning", markup=False)
+        return self.shown.text
+
+    def watch_filter_text(self) -> None:
         self._show_filter()
 
     def _show_filter(self) -> None:

@@ -70,7 +70,7 @@ _LEAST_RANGE = 0.02
 _FEWEST_BLOCKS = 4
 _WIDE_FACTS = 45
 """Cells of a column from which labels have their usual room."""
-_BOUNDS = {"compute": "$success", "bandwidth": "$secondary", "latency": "$accent", "launch": "$muted"}
+BOUND_STYLES = {"compute": "$success", "bandwidth": "$secondary", "latency": "$accent", "launch": "$muted"}
 _GROUPS = {
     "bound": "Bound by",
     "kind": "By kind",
@@ -119,7 +119,7 @@ class OverviewPane(EnginePane):
         yield FactColumns(id="facts")
         yield FrameTable(
             id="main",
-            cell_styles={"bound": lambda bound: _BOUNDS.get(bound, ""), **layer_styles(self.engine)},
+            cell_styles={"bound": lambda bound: BOUND_STYLES.get(bound, ""), **layer_styles(self.engine)},
         )
         yield StatusLine("status")
 
@@ -366,7 +366,7 @@ def describe_place(finding: Finding) -> str:
 _STYLES: dict[str, Callable[[str], str]] = {
     "kind": kind_style,
     "precision": precision_style,
-    "bound": lambda bound: _BOUNDS.get(bound, ""),
+    "bound": lambda bound: BOUND_STYLES.get(bound, ""),
 }
 
 
