@@ -19,8 +19,8 @@ from trex_tui.report.formats import how_to_install
 from trex_tui.text import printable, shorten_middle
 
 _EXTRA = how_to_install("report")
-_LONGEST = 300
-"""Characters of a cell or fact: a name may have 16,384; JSON has them whole."""
+_LONGEST, _WORD = 300, 24
+"""Characters of a cell or fact, where a name may have 16,384 (JSON has them whole); and of a text that stays in a line."""
 
 
 class _Cells(NamedTuple):
@@ -114,8 +114,8 @@ def _list_sections(part: Document, numbers: Iterator[int], has_pictures: bool) -
 def _read_column(section: Section, column: Column) -> _Cells:
     assert section.frame is not None
     series = section.frame[column.key]
-    kind = "number" if is_number(series) else "text"
     texts = [_fit(column.format(value)) for value in series.tolist()]
+    kind = "number" if is_number(series) else "word" if max(map(len, texts), default=0) <= _WORD else "text"
     return _Cells(column, kind, list(zip(texts, plain_values(series), strict=True)))
 
 

@@ -42,7 +42,7 @@ VERSION = 2
 Group = Literal["kind", "precision"]
 _MOST_GROUPS = 20
 _MOST_PARTS, _MOST_VALUES = 3, 24
-_MOST_BARS = 12
+_MOST_BARS, _BAR = 12, "bar"
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,8 @@ def _all_blocks(shown: Shown) -> Section:
 def chart_document(shown: Shown, what: str) -> Document:
     """Return the chart of the times by kind, precision or block."""
     chart = make_chart(shown, what)
-    section = Section("chart", chart=chart, data={"chart": what, "note": chart.note, "rows": chart.frame})
+    rows = chart.frame.drop(columns=_BAR)
+    section = Section("chart", chart=chart, data={"chart": what, "note": chart.note, "rows": rows})
     return Document("chart", _title(shown), [section], shown.notes)
 
 
@@ -440,7 +441,7 @@ def _describe_other(choice: BuildChoice) -> str:
 
 
 def make_chart(shown: Shown, what: str) -> Chart:
-    """Return bars of the times of each engine by kind, precision or block, the largest difference first."""
+    """Return a bar per engine of the times by kind, precision or block, the largest difference first."""
     comparison = shown.comparison
     if what == "block":
         names = ShortNames.of_layers(zip(*(comparison.blocks["label"],) * 2, strict=True))
@@ -452,6 +453,7 @@ def make_chart(shown: Shown, what: str) -> Chart:
     parts = [
         pd.DataFrame(
             {
+                _BAR: [f"{group} {letter(position)}" for group in groups],
                 "group": groups,
                 "engine": f"{letter(position)} {printable(side.label)}",
                 "latency_ms": table[key_of(position, "latency_ms")].array,
@@ -459,14 +461,14 @@ def make_chart(shown: Shown, what: str) -> Chart:
         )
         for position, side in enumerate(comparison.sides)
     ]
-    frame = pd.concat(parts, ignore_index=True).dropna(subset=["latency_ms"])
+    frame = pd.concat(parts).sort_index(kind="stable").dropna(subset=["latency_ms"]).reset_index(drop=True)
     left = len(shown.index) - len(table) if what == "block" else 0
     note = f"{plural(left, 'block')} with smaller differences not shown." if left else ""
     if frame.empty:
         note = "No layer times (needs --exportProfile)."
     time = Column("latency_ms", f"Time, {comparison.unit}")
     engine = Column("engine", "Engine")
-    return Chart("bar", f"Time by {what}", frame, time, Column("group", what.title()), engine, note=note)
+    return Chart("bar", f"Time by {what}", frame, time, Column(_BAR, what.title()), engine, note=note)
 
 
 # Values for programs

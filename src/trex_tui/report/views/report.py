@@ -143,10 +143,10 @@ def _engine_report(linted: Linted, top: int | None) -> Iterator[Section]:
         yield hot
     if len(engine):
         yield from group_sections(engine)
-        yield limit_rows(
-            replace(module_section(engine), audience="all", bar="latency_ms" if engine.has_profile else ""),
-            top,
-        )
+        modules = module_section(engine)
+        if modules.frame is not None and len(modules.frame) > 1:
+            bar = "latency_ms" if engine.has_profile else ""
+            yield limit_rows(replace(modules, audience="all", bar=bar), top)
         yield from _charts(engine, "kind-precision", "tactic")
         yield from roofline_sections(engine)
         yield from _charts(engine, "roofline")
