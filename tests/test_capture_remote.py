@@ -2,19 +2,67 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from trex_tui.__main__ import main
+from fake_trtexec import install
+from fake_trtexec.kit import fifo, wait_for, wait_for_end
+from onnx_bytes import MODEL
+from remote_kit import descendants, name_of
+from test_capture_clocks import FREE, LOCK, SMI, told
+from trex_tui.capture import scripts
+from trex_tui.capture.machine import Host, ask_host
+from trex_tui.capture.onnx_header import list_external_data
+from trex_tui.capture.options import CaptureOptions, check_options
+from trex_tui.capture.remote import RemoteTrtexec, Sieve, ask_there, cut_end, move_options, unpack
+from trex_tui.capture.shell import (
+    ConnectionLostError,
+    Shell,
+    Ssh,
+    describe_refusal,
+    make_connections,
+    name_folder,
+)
+from trex_tui.cli.main import main
+from trex_tui.errors import TrexError
+
+SHELLS = [one for one in ("dash", "bash", "busybox", "ksh") if shutil.which(one)] or ["sh"]
+ALL = (scripts.KEEP, scripts.RUN, scripts.FIND, scripts.MAKE, scripts.SEND, scripts.FETCH)
+SCRIPTS = (*ALL, scripts.ENGINE, scripts.PROBE, scripts.SMI, scripts.HOLD)
+TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
+
+
+def sh(shell: str, script: str, *arguments: str) -> list[str]:
+    applet = ["sh"] if shell == "busybox" else []
+    return [shell, *applet, "-c", script, "trex-tui", *arguments]
+
+
+@dataclass(frozen=True, slots=True)
+class Under(Ssh):
+    """The scripts run here, under some shell."""
+
+    shell: str = "sh"
+
+    def argv(self, script: str, *arguments: str) -> tuple[str, ...]:
+        return tuple(sh(self.shell, script, *arguments))
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--host", "-x", "--dry-run"], "--host"),
+        (["--host", "-x"], "--host"),
         (["--host", "a", "--host", "a"], "given twice"),
-        (["--with-engine"], "--with-engine needs --host or --archive"),
+        (["--with-engine"], "--with-engine needs --host"),
         (["--timing-cache", "/no/where/tc"], "--timing-cache: /no/where is not a directory"),
         (
             ["--", "--timingCacheFile=/no/where/tc"],
@@ -25,10 +73,440 @@ from trex_tui.__main__ import main
     ],
 )
 def test_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str) -> None:
-    (tmp_path / "net.onnx").write_bytes(b"x")
+    (tmp_path / "net.onnx").write_bytes(MODEL)
     try:
         code = main(["capture", "--onnx", str(tmp_path / "net.onnx"), *arguments])
     except SystemExit as error:  # argparse
         code = int(str(error.code))
     assert code == 2
     assert told in capsys.readouterr().err
+
+
+class TestQuoting:
+    @given(st.lists(TEXTS, max_size=4))
+    def test_a_shell_gives_back_what_was_said(self, words: list[str]) -> None:
+        """ssh hands its last argument to a login shell: that shell, and the one it starts, leave every word as it is."""
+        *_, host, remote = Ssh("jet").argv('printf "<%s>" "$@"', *words)
+        assert host == "jet"
+        done = subprocess.run(["/bin/sh", "-c", remote], capture_output=True, check=True)
+        assert done.stdout.decode() == "".join(f"<{one}>" for one in words or [""])
+        assert shlex.split(remote)[-len(words) :] == words or not words
+
+    def test_bytes(self) -> None:
+        remote = Ssh("jet").argv('printf "%s" "$1"', os.fsdecode(b"caf\xe9 \xff"))[-1]
+        done = subprocess.run(["/bin/sh", "-c", remote], capture_output=True, check=True)
+        assert done.stdout == b"caf\xe9 \xff"
+
+    def test_options(self) -> None:
+        argv = Ssh("user@jet", "my conf").argv("true")
+        assert argv[:4] == ("ssh", "-T", "-F", "my conf")
+        assert "BatchMode=yes" in argv
+        assert argv[-3:-1] == ("--", "user@jet")
+        assert "-F" not in Ssh("jet").argv("true")
+
+    @pytest.mark.parametrize("script", SCRIPTS)
+    def test_scripts_are_one_line(self, script: str) -> None:
+        assert script.isprintable()
+
+
+def test_how_much_was_read_is_told(tmp_path: Path) -> None:
+    """Of a file that is sent, while it is."""
+    source = tmp_path / "model"
+    source.write_bytes(bytes(300_000))
+    seen: list[int] = []
+    # What is printed behind the last byte wakes the reader, who looks once more.
+    script = "dd bs=100000 count=2 >/dev/null 2>&1; echo; cat >/dev/null; echo"
+    Shell().call(None, script, source=source, tick=seen.append)
+    assert seen == sorted(seen)
+    assert seen[-1] == 300_000
+
+
+class TestHosts:
+    @pytest.mark.parametrize("host", ["", "-oProxyCommand=x", "a b", "a\nb", "a\x1b[31m"])
+    def test_refused(self, host: str) -> None:
+        with pytest.raises(TrexError, match="not a host name"):
+            make_connections([host])
+
+    def test_twice(self) -> None:
+        with pytest.raises(TrexError, match="given twice"):
+            make_connections(["a", "b", "a"])
+
+    def test_folders(self) -> None:
+        assert name_folder("user@jetson-1.local") == "user@jetson-1.local"
+        assert name_folder("ssh://user@jet:22") == "ssh___user@jet_22"
+        assert name_folder("../x") == "_._x"
+        assert name_folder("..") == "_."
+
+    def test_config(self) -> None:
+        assert make_connections(["a"], {})[0].config is None
+        assert make_connections(["a"], {"TREX_TUI_SSH_CONFIG": "f"})[0].config == "f"
+
+
+def test_a_timing_cache_of_trtexec_there_is_not_looked_for_here(tmp_path: Path) -> None:
+    (tmp_path / "net.onnx").write_bytes(MODEL)
+    asked = CaptureOptions(onnx=str(tmp_path / "net.onnx"), passthrough=("--timingCacheFile=/no/where/tc",))
+    check_options(asked, is_here=False)
+    with pytest.raises(TrexError, match="not a directory"):
+        check_options(asked)
+
+
+def location(name: bytes) -> bytes:
+    size = len(name)
+    length = bytes([size]) if size < 128 else bytes([size & 0x7F | 0x80, size >> 7])
+    return b"\x0a\x08location\x12" + length + name
+
+
+class TestSending:
+    def test_external_data(self, tmp_path: Path) -> None:
+        model = tmp_path / "m.onnx"
+        long = b"d/" + b"n" * 200
+        model.write_bytes(b"x" + location(b"w.bin") + b"y" + location(long) + location(b"w.bin"))
+        assert list_external_data(model) == ["w.bin", long.decode()]
+        model.write_bytes(location(b"cut off")[:-1])
+        assert list_external_data(model) == []
+        model.write_bytes(b"")
+        assert list_external_data(model) == []
+
+    @pytest.mark.parametrize("name", [b"../w", b"/etc/passwd", b"a/../../b"])
+    def test_weights_elsewhere(self, tmp_path: Path, name: bytes) -> None:
+        model = tmp_path / "m.onnx"
+        model.write_bytes(location(name))
+        with pytest.raises(TrexError, match="outside its directory"):
+            move_options(CaptureOptions(onnx=str(model)), "/t")
+
+    def test_weights_missing(self, tmp_path: Path) -> None:
+        model = tmp_path / "m.onnx"
+        model.write_bytes(location(b"w"))
+        with pytest.raises(TrexError, match="its weights are missing"):
+            move_options(CaptureOptions(onnx=str(model)), "/t")
+
+    def test_every_file(self, tmp_path: Path) -> None:
+        for name in ("m.engine", "p.so", "a,b", "c"):
+            (tmp_path / name).write_bytes(b"x")
+        options = CaptureOptions(
+            engine=str(tmp_path / "m.engine"),
+            plugins=(str(tmp_path / "p.so"), "libthere.so"),
+            load_inputs=f"x:{tmp_path / 'c'},'y:0':{tmp_path / 'c'}",
+            timing_cache=str(tmp_path / "none yet"),
+        )
+        there, files = move_options(options, "/t")
+        assert there.engine == "/t/in/0/m.engine"
+        assert there.plugins == ("/t/in/1/p.so", "libthere.so")
+        assert there.load_inputs == "x:/t/in/2/input-0,'y:0':/t/in/3/input-1"
+        assert there.timing_cache == "/t/timing.cache"
+        assert [one.path for one in files] == [
+            *("in/0/m.engine", "in/1/p.so", "in/2/input-0", "in/3/input-1"),
+        ]
+
+
+class TestComingBack:
+    @given(st.binary(max_size=60), st.integers(1, 7), st.booleans())
+    def test_sieve(self, text: bytes, step: int, ends: bool) -> None:
+        """However it is cut in pieces, all before the mark passes and nothing of it."""
+        mark = b"aab "
+        before = text.split(mark)[0]
+        whole = text + (mark + b"0 0\n" if ends else b"")
+        got: list[bytes] = []
+        sieve = Sieve(mark, got.append)
+        for place in range(0, len(whole), step):
+            sieve.feed(whole[place : place + step])
+        sieve.close()
+        expected = whole.split(mark)[0]
+        assert b"".join(got) == expected
+        assert expected.startswith(before) or ends
+
+    @pytest.mark.parametrize(
+        ("tail", "found"),
+        [
+            (b"w 0 0\n", (0, 0)),
+            (b"w 137 1\n", (137, 1)),
+            (b"w 0", None),
+            (b"w 0 x\n", None),
+            (b"w 0 0 0\n", None),
+            (b"", None),
+        ],
+    )
+    def test_end_of_a_log(self, tmp_path: Path, tail: bytes, found: tuple[int, int] | None) -> None:
+        log = tmp_path / "log"
+        for text in (b"", b"no newline", b"x" * 1000 + b"\r\n"):
+            log.write_bytes(text + tail)
+            assert cut_end(log, "w") == found
+            assert log.read_bytes() == (text if found else text + tail)
+
+    @given(st.lists(st.one_of(st.none(), st.binary(max_size=20)), max_size=4), st.integers(1, 9))
+    def test_files(
+        self, tmp_path_factory: pytest.TempPathFactory, files: list[bytes | None], step: int
+    ) -> None:
+        place = tmp_path_factory.mktemp("unpack")
+        whole = b"".join(b"-\n" if one is None else b"%d\n%s" % (len(one), one) for one in files)
+        targets = [place / str(number) for number in range(len(files))]
+        unpack(iter([whole[n : n + step] for n in range(0, len(whole), step)]), targets, "jet")
+        assert [one.read_bytes() if one.exists() else None for one in targets] == files
+
+    def test_half_a_file(self, tmp_path: Path) -> None:
+        with pytest.raises(ConnectionLostError, match="before f was transferred"):
+            unpack(iter([b"10\nhal"]), [tmp_path / "f"], "jet")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_two_that_fetch_to_one_place(self, tmp_path: Path) -> None:
+        """The file is one of both, whole, though they come at the same time."""
+        target = tmp_path / ("f" * 255)
+
+        def first() -> Iterator[bytes]:
+            yield b"6\naaa"
+            unpack(iter([b"3\nbbb"]), [target], "xavier")
+            assert target.read_bytes() == b"bbb"
+            yield b"aaa"
+
+        unpack(first(), [target], "jet")
+        assert target.read_bytes() == b"aaaaaa"
+        assert list(tmp_path.iterdir()) == [target]
+
+
+def path_of(found: RemoteTrtexec) -> Path | None:
+    return None if found.trtexec is None else found.trtexec.path
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+class TestScripts:
+    def test_run(self, shell: str, tmp_path: Path) -> None:
+        (tmp_path / "keeper").touch()
+        script = "echo o1; echo e1 >&2; echo o2; kill -9 $$"
+        argv = sh(shell, scripts.RUN, "w", str(tmp_path), "50", "/bin/sh", "-c", script)
+        with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert process.stdout.read() == b"o1\ne1\no2\nw 137 0\n"
+        assert process.returncode == 0
+
+    @pytest.mark.parametrize("how", ["hang", "stubborn"])
+    def test_life_line(self, shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+        """Its input ends: so does what runs, politely or not."""
+        (tmp_path / "keeper").touch()
+        pipe = fifo(tmp_path / "fifo")
+        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", how)
+        monkeypatch.setenv("FAKE_TRTEXEC_FIFO", str(pipe))
+        model = tmp_path / "m"
+        model.write_bytes(b"x")
+        trtexec = [
+            str(install(tmp_path / "t", "10.4.0")),
+            f"--onnx={model}",
+            f"--saveEngine={tmp_path / 'e'}",
+        ]
+        argv = sh(shell, scripts.RUN, "w", str(tmp_path), "2", *trtexec)
+        with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            pid = wait_for(pipe)
+            assert process.stdin is not None
+            process.stdin.close()
+            assert process.stdout is not None
+            last = process.stdout.read().splitlines()[-1]
+        wait_for_end(pid)
+        assert last.split()[1] == (b"143" if how == "hang" else b"137")
+
+    def test_keep(self, shell: str, tmp_path: Path) -> None:
+        place = tmp_path / "a 'b\n c"
+        place.mkdir()
+        argv = sh(shell, scripts.KEEP, "w", "5", "name")
+        with subprocess.Popen(
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "TMPDIR": str(place)}
+        ) as process:
+            assert process.stdout is not None
+            assert process.stdout.read().decode() == f"w\n{place}/trex-tui.name\nw\n"
+            assert [one.name for one in place.iterdir()] == ["trex-tui.name"]
+            assert [one.name for one in (place / "trex-tui.name").iterdir()] == ["keeper"]
+            assert (place / "trex-tui.name").stat().st_mode & 0o077 == 0
+            assert process.stdin is not None
+            process.stdin.close()
+        assert process.returncode == 0
+        assert list(place.iterdir()) == []
+
+    def test_what_keepers_left(self, shell: str, tmp_path: Path) -> None:
+        """Of one that was killed, nothing stays; what others keep, or is not ours, is left alone."""
+        gone = subprocess.Popen(["true"])
+        gone.wait()
+        host = os.uname().nodename
+        keepers = {
+            "dead": f"{gone.pid} {host}\n",
+            "alive": f"{os.getpid()} {host}\n",
+            "of-another": "1 other\n",
+        }
+        for name, text in keepers.items():
+            (tmp_path / f"trex-tui.{name}").mkdir()
+            (tmp_path / f"trex-tui.{name}" / "keeper").write_text(text, encoding="ascii")
+        (tmp_path / "trex-tui.empty").mkdir()
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / "elsewhere" / "keeper").write_text(keepers["dead"], encoding="ascii")
+        (tmp_path / "trex-tui.link").symlink_to(tmp_path / "elsewhere")
+        before = sorted(one.name for one in tmp_path.iterdir())
+        argv = sh(shell, scripts.KEEP, "w", "5", "name")
+        done = subprocess.run(
+            argv, stdin=subprocess.DEVNULL, env={**os.environ, "TMPDIR": str(tmp_path)}, check=False
+        )
+        assert done.returncode == 0
+        assert sorted(one.name for one in tmp_path.iterdir()) == [
+            name for name in before if name != "trex-tui.dead"
+        ]
+        assert (tmp_path / "elsewhere" / "keeper").exists()
+
+    @pytest.mark.parametrize("state", ["gone", "over"])
+    def test_nothing_is_made_again(self, shell: str, tmp_path: Path, state: str) -> None:
+        """What was on its way when the line was cut arrives after the directory was deleted."""
+        place = tmp_path / "d"
+        if state == "over":
+            place.mkdir()
+            (place / "over").touch()
+        before = sorted(tmp_path.rglob("*"))
+        for script, *arguments in (
+            (scripts.MAKE, "w", str(place), "in/0"),
+            (scripts.SEND, "w", str(place), "in/0", "m.onnx"),
+            (scripts.RUN, "w", str(place), "5", "touch", str(tmp_path / "ran")),
+        ):
+            done = subprocess.run(sh(shell, script, *arguments), input=b"x", capture_output=True, check=False)
+            assert done.returncode == 1
+            assert b"w 0 0" not in done.stdout
+        assert sorted(tmp_path.rglob("*")) == before
+
+    def test_find(self, shell: str, tmp_path: Path) -> None:
+        """PATH, then an unpacked TensorRT of the home directory; --trtexec before both."""
+        first, second = (install(tmp_path / one, "10.4.0") for one in ("p", "TensorRT-10.4/bin"))
+        environ = {"PATH": f"{first.parent}:/usr/bin:/bin", "HOME": str(tmp_path)}
+
+        def found(*given: str) -> list[str]:
+            out = subprocess.check_output(
+                sh(shell, scripts.FIND, "w", *(given or ("",))), env=environ, text=True
+            )
+            return out.splitlines()[1:3]
+
+        assert found() == ["w PATH", str(first)]
+        assert found("~/TensorRT-10.4/bin") == ["w --trtexec", str(second)]
+        assert found("/nowhere") == []
+        first.unlink()
+        assert found() == [f"w {second.parent}", str(second)]
+
+    def test_find_the_others(self, shell: str, tmp_path: Path) -> None:
+        """Those behind the first are named and not asked; the first under another name is no other."""
+        first, second = (install(tmp_path / one, "10.4.0") for one in ("p", "TensorRT-10.4/bin"))
+        newest = install(tmp_path / "TensorRT-10.16.0.7/bin", "10.16.1")
+        (tmp_path / "TensorRT-9/bin").mkdir(parents=True)
+        (tmp_path / "TensorRT-9/bin/trtexec").symlink_to(first)
+        ssh = Under(
+            "jet", shell=shell, environ={"PATH": f"{first.parent}:/usr/bin:/bin", "HOME": str(tmp_path)}
+        )
+
+        def found(given: str | None = None) -> RemoteTrtexec:
+            return ask_there(ssh, None, given, with_others=True)  # type: ignore[arg-type] - nothing stops it
+
+        assert path_of(found()) == first
+        assert found().others == (str(newest), str(second))
+        assert path_of(found(str(second))) == second
+        assert found(str(second)).others == (
+            *(str(first), str(newest)),
+            str(tmp_path / "TensorRT-9/bin/trtexec"),
+        )
+        assert path_of(found("trtexec")) == first
+        refused = found("/nowhere")
+        assert (refused.trtexec, refused.others) == (None, ())
+        assert "no executable /nowhere there" in refused.refusal
+        first.write_text("#!/bin/sh\nkill -SEGV $$\n")
+        assert "--help fails: it crashed (SIGSEGV)" in found(str(first)).refusal
+        first.write_text("#!/bin/sh\necho nothing of TensorRT\n")
+        assert path_of(found()) == newest
+        assert str(first) in found().others
+
+    def test_around(self, shell: str, tmp_path: Path) -> None:
+        (tmp_path / "dpkg-query").write_text(
+            '#!/bin/sh\nprintf "libnvinfer6 \\nlibnvinfer10 10.3.0.30-1\\n"\n'
+        )
+        (tmp_path / "tegrastats").write_text("#!/bin/sh\n")
+        for one in tmp_path.iterdir():
+            one.chmod(0o755)
+        environ = {
+            "PATH": f"{tmp_path}:/usr/bin:/bin",
+            "LD_LIBRARY_PATH": "/cuda/lib:/cuda/lib/stubs",
+            "TMPDIR": str(tmp_path),
+        }
+        around = ask_host(Under("jet", shell=shell, environ=environ), has_environment=True).environment
+        assert around is not None
+        assert around.packages == {"libnvinfer10": "10.3.0.30-1"}
+        assert around.tegrastats == str(tmp_path / "tegrastats")
+        assert around.stub_libraries == ("/cuda/lib/stubs",)
+        assert not around.has_nvidia_smi
+        assert around.uptime_s is not None
+        assert around.may_lock_clocks is not None
+        disk = around.disk
+        assert (disk.wanted, disk.is_directory, disk.is_writable) == (tmp_path, True, True)
+        assert disk.free_bytes == pytest.approx(shutil.disk_usage(tmp_path).free, rel=0.2)
+
+    @pytest.mark.parametrize("killed", [False, True])
+    def test_hold(self, shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: bool) -> None:
+        """The clocks are let go when the input ends, also where the process that held them was killed."""
+        (tmp_path / "nvidia-smi").write_text(SMI, encoding="ascii")
+        (tmp_path / "nvidia-smi").chmod(0o755)
+        record = tmp_path / "smi-calls"
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        monkeypatch.setenv("SMI_CALLS", str(record))
+        argv = sh(shell, scripts.HOLD, "w", "0", "-lgc", "2100,2100", "GPU clocks set to", "-rgc")
+        with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            lines = [process.stdout.readline() for _ in range(4)]
+            assert (lines[0], lines[-1]) == (b"w\n", b"w\n")
+            assert b"GPU clocks set to" in lines[1]
+            assert told(record) == [LOCK]
+            for signal_number in (signal.SIGTERM, signal.SIGHUP):
+                process.send_signal(signal_number)
+            if killed:
+                (inner,) = (one for one in descendants(process.pid) if name_of(one) == name_of(process.pid))
+                os.kill(inner, signal.SIGKILL)
+                wait_for_end(inner)
+            process.stdin.close()
+            assert process.stdout.read().endswith(b"\nw 0\n")
+        assert told(record) == [LOCK, FREE]
+
+    def test_probe(self, shell: str, tmp_path: Path) -> None:
+        """An nvidia-smi that knows not all fields is asked group by group."""
+        smi = tmp_path / "nvidia-smi"
+        smi.write_text(
+            "#!/bin/sh\ncase $1 in --query-gpu=index,name,driver_version) echo '0, RTX 4090, 550.54';; "
+            "--query-gpu=temperature.gpu,*) echo '41, 20.5, [N/A], 0';; *) echo 'not a valid field'; exit 2;; esac\n"
+        )
+        smi.chmod(0o755)
+        environ = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+        host: Host = ask_host(Under("jet", shell=shell, environ=environ))
+        (gpu,) = host.facts["gpus"]
+        assert (gpu["name"], gpu["temperature_c"], gpu["power_limit_w"]) == ("RTX 4090", 41, None)
+        assert host.facts["kernel"] == os.uname().release
+        assert host.facts["memory"]["total_kib"] > 0
+        assert host.environment is None
+
+
+class TestRefusals:
+    """Each reason of ssh with its remedy, and no other."""
+
+    CHANGED = (
+        "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\n"
+        "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\n"
+        "Offending ED25519 key in /home/me/known hosts:3\n"
+        "  remove with:\n  ssh-keygen -f '/home/me/known hosts' -R '[jet]:22'\n"
+        "Host key for jet has changed and you have requested strict checking.\nHost key verification failed.\n"
+    )
+
+    @pytest.mark.parametrize(
+        ("text", "told"),
+        [
+            (CHANGED, "has changed"),
+            ("No ED25519 host key is known for jet and you have requested strict checking.\n", "is unknown"),
+            ("Host key verification failed.\n", "is unknown; connect once by hand and check it: ssh 'a b'"),
+            ("me@jet: Permission denied (publickey,password).\n", "ssh-copy-id"),
+            ("ssh: Could not resolve hostname jet: Name or service not known\n", "~/.ssh/config"),
+            ("kex_exchange_identification: read: Connection reset by peer\n", "Connection reset by peer"),
+            ("", "without a message"),
+        ],
+    )
+    def test_told_apart(self, text: str, told: str) -> None:
+        assert told in describe_refusal(text, "a b")
+
+    def test_the_command_of_ssh_itself(self) -> None:
+        found = describe_refusal(self.CHANGED, "jet")
+        assert "ssh-keygen -f '/home/me/known hosts' -R '[jet]:22', then ssh jet" in found
+        assert "unknown" not in found
+        assert "ssh-keygen -R jet, then" in describe_refusal("REMOTE HOST IDENTIFICATION HAS CHANGED", "jet")

@@ -532,10 +532,10 @@ class RemoteMachine(Machine):
             pairs += [(str(there.engine), run.engine)] if self.with_engine else []
         if pairs:
             self._fetch(pairs, self._engine[0] if run.role == BUILD and self._engine else None)
-        cache = self.options.timing_cache
-        if run.role == BUILD and cache is not None:
+        cache, remote = self.options.timing_cache, f"{self.directory}/timing.cache"
+        if cache is not None and any(word.endswith(f"={remote}") for word in there.argv):
             try:
-                self._fetch([(f"{self.directory}/timing.cache", Path(cache))])
+                self._fetch([(remote, Path(cache))])
             except OSError as error:  # the engine matters more
                 self.note(describe_os_error(error, f"the timing cache {cache} could not be written"))
 
