@@ -22,7 +22,7 @@ from trex_tui.column import Column
 from trex_tui.report.views import build as build_view
 from trex_tui.report.views import engine as engine_view
 from trex_tui.report.views import lint as lint_view
-from trex_tui.report.views import plan
+from trex_tui.report.views import onnx, plan
 from trex_tui.report.views import timing as timing_view
 
 _ROOFLINE = {key: column for key, column in roofline.DETAILS.items() if key not in api.COLUMNS}
@@ -45,6 +45,7 @@ SUBJECTS: dict[str, Mapping[str, Column]] = {
     "reformats (`summary`)": structure.REFORMATS,
     "DLA (`summary`)": structure.DLA,
     "DLA blocks (`summary`)": structure.DLA_BLOCKS,
+    "ONNX model (`summary`)": onnx.MODEL,
     "power (`summary`)": energy.FACTS | energy.SENSORS,
     "energy of layers (`summary`)": energy.LAYER_ENERGY,
     "capture (`summary`)": conditions.FACTS,

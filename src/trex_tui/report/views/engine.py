@@ -40,6 +40,7 @@ from trex_tui.report.views.layers import (
     roofline_sections,
 )
 from trex_tui.report.views.memory import describe_weights, memory_section
+from trex_tui.report.views.onnx import onnx_sections
 from trex_tui.report.views.plan import plan_sections
 from trex_tui.report.views.timing import performance_sections, run_section
 from trex_tui.text import (
@@ -130,7 +131,7 @@ def engine_sections(engine: Engine) -> Iterator[Section]:
     yield Section("work", "Work", list(_work_facts(engine)), audience="people")
     yield from _work_data(engine)
     yield from _power_sections(engine)
-    yield from _onnx_section(engine)
+    yield from onnx_sections(engine)
     yield from _capture_section(engine)
     files = [
         Fact(Column(kind.value, kind.value.replace("_", " ").capitalize()), path, printable(path.name))
@@ -374,31 +375,6 @@ def _describe_time(engine: Engine, time: float | None) -> str:
         return "time unknown"
     whole = engine.latency_total_ms
     return f"{format_ms(time)} ms" + (f", {format_pct(100.0 * time / whole)} %" if whole else "")
-
-
-def _onnx_section(engine: Engine) -> Iterator[Section]:
-    join = engine.onnx
-    if join is None:
-        return
-    macs, with_nodes = total(join.layers["onnx_macs"]), int(join.layers["nodes"].map(bool).sum())
-    facts = [
-        Fact(Column("", "File"), None, printable(str(join.model.path))),
-        Fact(Column("nodes", "Nodes", "Nodes of the model."), len(join.model.nodes)),
-        Fact(
-            Column("layers", "Layers", "Layers with nodes of the model."),
-            with_nodes,
-            f"{with_nodes} of {len(engine)}",
-        ),
-        Fact(
-            Column("found", "Names", "Names of layers that the model has."),
-            join.found,
-            f"{join.found} of {join.stated}",
-        ),
-        Fact(Column("folded", "Folded", "Nodes that TensorRT computed while it built."), len(join.folded)),
-        Fact(Column("unplaced", "In no layer", "Nodes in no layer."), len(join.unplaced)),
-        Fact(Column("macs", "MACs", "Multiply-accumulates of the nodes."), macs),
-    ]
-    yield Section("onnx", "ONNX model", facts, data={"stated": join.stated, "missing": join.missing})
 
 
 # Power and conditions
