@@ -58,13 +58,13 @@ QUIET = [
 ]
 WRITING = {
     "page.html": ["report", "net", "other", "-o", "page.html"],
-    "timing": ["times", "net", "--outdir", "timing"],
+    "times.csv": ["times", "net", "--format", "csv", "-o", "times.csv"],
     "net.json": ["export", "net", "--format", "trace", "-o", "net.json"],
-    "net.svg": ["export", "net", "-o", "net.svg", "--layout", "builtin"],
+    "net.dot": ["export", "net", "-o", "net.dot"],
     "found.json": ["metadata", "build.log", "-o", "found.json"],
-    "trex": ["export", "net", "--format", "trex", "-o", "trex"],
+    "net.metadata.json": ["export", "net", "-o", "net.metadata.json"],
 }
-THROUGH_GRAPHVIZ = ["export", "net", "--format", "svg", "--layout", "dot", "-o", "-"]
+THROUGH_GRAPHVIZ = ["export", "net", "--format", "svg", "-o", "-"]
 MISBEHAVING = ["--test-the-watch"]
 
 
