@@ -532,7 +532,8 @@ def _copies_nothing_new(context: Context, layer: int) -> bool:
     ("kind", "latency_ms"),
 )
 def little_movement(context: Context) -> Finding | None:
-    if not context.has_details or not context.has_profile:
+    is_complete = all(ms is not None for layer, ms in enumerate(context.ms) if context.is_work(layer))
+    if not context.has_details or not context.has_profile or not is_complete:
         return None
     share = context.share_of(context.select(LayerKind.REFORMAT, LayerKind.SHUFFLE, LayerKind.QUANTIZE)) or 0.0
     if share >= MOST_MOVEMENT_PCT:

@@ -231,15 +231,14 @@ def _describe_engine(linted: Linted) -> Document:
 
 def plain_finding(linted: Linted, finding: Finding) -> dict[str, Any]:
     """Return everything about a finding, as JSON has it; keys as in `FINDING`."""
-    columns = linted.engine.layers.loc[list(finding.layers), ["name", "occurrence"]]
-    layers = zip(finding.layers, *(plain_values(columns[key]) for key in columns), strict=True)
+    names = plain_values(linted.engine.layers.loc[list(finding.layers), "name"])
     return {
         "rule": finding.rule.id,
         "title": finding.rule.title,
         "severity": finding.severity.value,
         "is_demoted": finding.is_demoted,
         "message": finding.message,
-        "layers": [{"index": index, "name": name, "occurrence": number} for index, name, number in layers],
+        "layers": [{"index": layer, "name": name} for layer, name in zip(finding.layers, names, strict=True)],
         "suppressed_layers": finding.suppressed_layers,
         "layer_ms": finding.layer_ms,
         "layers_without_time": finding.layers_without_time,
