@@ -43,7 +43,7 @@ COMMANDS = {
     "demo": Command(_EXPLORE, module="demo"),
     "summary": Command(_ONE, module="summary"),
     "layers": Command(_ONE, module="layers"),
-    "lint": Command(_ONE, "Find problems and possible savings"),
+    "lint": Command(_ONE, module="lint"),
     "times": Command(_ONE, module="times"),
     "build-log": Command(_ONE, module="build_log"),
     "export": Command(_ONE, module="export"),
