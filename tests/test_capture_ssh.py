@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shlex
+import re
 import signal
 import subprocess
 import sys
@@ -14,11 +14,18 @@ from pathlib import Path
 
 import pytest
 
-from fake_trtexec import calls
+from fake_trtexec import calls, install
 from fake_trtexec.kit import COMPLETE, fifo, wait_for, wait_for_end
-from remote_kit import Server, descendants, name_of, program, serving, smi, why_not
+from onnx_bytes import MODEL, field, tanh_model
+from remote_kit import Server, descendants, name_of, program, serving, smi, why_not, wrapped
+from test_capture_cli import next_command
 from test_capture_clocks import FREE, LOCK, told
-from trex_tui.__main__ import main
+from test_capture_machine_probe import SMI as GPU_SMI
+from test_capture_samples import SMI as SAMPLED_SMI
+from test_capture_samples import install as install_tool
+from test_capture_samples import until
+from trex_tui.artifacts.power import read_power_log
+from trex_tui.cli.main import main
 
 pytestmark = [
     pytest.mark.skipif(bool(why_not()), reason=why_not() or "-"),
@@ -39,7 +46,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Server) -> Pat
     """A directory with a model, and the way to the server."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TREX_TUI_SSH_CONFIG", str(server.config))
-    Path("net.onnx").write_bytes(b"a model")
+    Path("net.onnx").write_bytes(MODEL)
     for one in server.programs.iterdir():
         one.unlink()
     return tmp_path
@@ -58,7 +65,7 @@ class TestSuccess:
         there = here / "tools and 'quotes' $(x)"
         record = here / "calls"
         trtexec = program(there, FAKE_TRTEXEC_CALLS=str(record))
-        assert capture("--trtexec", str(there), "--with-ids") == 0
+        assert capture("--trtexec", str(there)) == 0
         out, err = capsys.readouterr()
         assert out == "results/net\n"
         assert f"trtexec of TensorRT 10.4.0: {trtexec}" in err
@@ -67,12 +74,12 @@ class TestSuccess:
         assert log.startswith(b"&&&& RUNNING")
         assert log.splitlines()[-1].startswith(b"&&&& PASSED")
         manifest = json.loads((here / "results/net/net.capture.json").read_text())
-        assert manifest["remote"]["host"] == "jet"
+        assert manifest["remote"]["over"] == "ssh"
         assert manifest["remote"]["directory"].startswith(str(server.temporary))
         assert manifest["engine"]["bytes"] > 0
         assert len(manifest["engine"]["sha256"]) == 64
         assert manifest["host"]["before"]["memory"]["total_kib"] > 0
-        assert manifest["host"]["before"]["host_name"] == os.uname().nodename
+        assert os.uname().nodename not in json.dumps(manifest["host"])
         assert [one["command"] for one in manifest["runs"]] == [[str(trtexec), *one] for one in calls(record)]
         assert server.left() == []
         assert main(["summary", "results/net"]) == 0
@@ -80,9 +87,7 @@ class TestSuccess:
     def test_everything_that_is_sent(self, here: Path, server: Server) -> None:
         """Hostile names, weights beside the model, several runs, and the engine back."""
         hostile = "a b;$(touch x)'\"\n%s*.onnx"
-        location = b"sub dir/w'$(x).bin"
-        entry = b"\x0a\x08location\x12" + bytes([len(location)]) + location
-        (here / hostile).write_bytes(b"model" + entry)
+        (here / hostile).write_bytes(tanh_model("fp32", ("N", 8), weights="sub dir/w'$(x).bin"))
         (here / "sub dir").mkdir()
         (here / "sub dir/w'$(x).bin").write_bytes(bytes(range(256)) * 3)
         (here / "cal ib").write_bytes(b"calibration")
@@ -113,55 +118,101 @@ class TestSuccess:
         assert server.left() == []
 
     def test_sweep(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-        """Points share an engine that was built there once; the script of the sweep leaves the same files."""
-        record = here / "calls"
-        there = str(program(here / "t", FAKE_TRTEXEC_CALLS=str(record)))
-        axes = ["--sweep", "useSpinWait=on,off", "--trtexec", there]
-        assert capture(*axes, "--outdir", "out") == 0
-        assert len(capsys.readouterr().out.splitlines()) == 3
-        builds = [any(word.startswith("--onnx=") for word in command) for command in calls(record)]
-        assert builds == [True, False, False]
+        there = str(program(here / "t"))
+        assert capture("--sweep", "useSpinWait=on,off", "--trtexec", there, "--outdir", "out") == 0
+        assert "2 engines of 1 model" in capsys.readouterr().out
         points = ["useSpinWait-off", "useSpinWait-on"]
-        assert names(here / "out") == [f"{point}/{name}" for point in points for name in COMPLETE]
+        assert names(here / "out") == [f"{point}/{name}" for point in points for name in WITHOUT_ENGINE]
         assert server.left() == []
-        assert capture(*axes, "--outdir", "script", "--dry-run") == 0
-        script = capsys.readouterr().out
-        assert subprocess.run(["sh"], input=script.encode(), capture_output=True, check=False).returncode == 0
-        own = (".capture.json", ".metadata.json")
-        assert names(here / "script") == [name for name in names(here / "out") if not name.endswith(own)]
 
-    def test_dry_run(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-        record = here / "calls"
-        there = program(here / "t", FAKE_TRTEXEC_CALLS=str(record))
-        assert capture("--trtexec", str(there), "--dry-run", "--with-engine") == 0
-        text = capsys.readouterr().out
-        assert f"run net.engine.build.log {shlex.quote(str(there))} --onnx=./in/0/net.onnx" in text
-        assert calls(record) == []
-        assert not (here / "results").exists()
+    def test_several_machines(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+        """In turn; one that cannot be reached costs itself, and each has its own timing cache."""
+        there = str(program(here / "t"))
+        arguments = ("--host", "nowhere", "--trtexec", there, "--timing-cache", str(here / "tc"))
+        assert capture(*arguments) == 2
+        out, err = capsys.readouterr()
+        assert out == "results/net/jet\n"
+        assert "nowhere (2/2): error: nowhere: ssh: connect to host 127.0.0.1 port 1: " in err
+        assert names(here / "results/net/jet") == WITHOUT_ENGINE
+        assert not (here / "results/net/nowhere").exists()
+        assert (here / "tc.jet").is_file()
         assert server.left() == []
-        text = text.replace("/tmp/trex-tui.", f"{here}/there.")
-        done = subprocess.run(["sh", "-c", text], capture_output=True, check=False)
-        assert done.returncode == 0, done.stderr
-        assert names(here / "results/net") == [
-            name for name in COMPLETE if not name.endswith((".capture.json", ".metadata.json"))
-        ]
-        assert not list(here.glob("there.*"))
+
+    def test_samples_are_taken_there(
+        self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        install_tool(here / "smi", "nvidia-smi", SAMPLED_SMI)
+        wrapped(server.programs / "nvidia-smi", here / "smi" / "nvidia-smi", MARKS=str(here))
+        there = program(here / "t", FAKE_TRTEXEC_GO=str(here / "five"))
+        assert capture("--trtexec", str(there), "--monitor", "50") == 0
+        assert "samples of power and clocks by nvidia-smi; that took" in capsys.readouterr().err
+        power = read_power_log(here / "results/net/net.monitor.csv")
+        assert power.samples >= 5
+        assert set(power.columns["power_w"]) == {131.9}
+        wait_for_end(int((here / "pid").read_text()))
+        assert server.left() == []
+
+    def test_doctor(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+        """The same lines as of this machine; of two, one that cannot be asked costs itself."""
+        found = install(server.programs, "10.4.0")
+        (server.programs / "nvidia-smi").write_text(GPU_SMI, encoding="ascii")
+        (server.programs / "nvidia-smi").chmod(0o755)
+        assert main(["doctor", "--host", "jet"]) == 0
+        out, err = capsys.readouterr()
+        assert err == ""
+        assert f"{found} (by PATH)" in out
+        assert "595.71" in out
+        assert f"free for {server.temporary}" in out
+        assert "capture can build and measure on jet" in out
+        (server.programs / "trtexec").unlink()
+        assert main(["doctor", "--host", "jet"]) == 1
+        assert "capture cannot run on jet: trtexec" in capsys.readouterr().out
+        assert main(["doctor", "--host", "nowhere", "--host", "jet", "--json", "--trtexec", str(here)]) == 2
+        out, err = capsys.readouterr()
+        assert err.startswith("trex-tui: error: nowhere: ssh: connect to host 127.0.0.1 port 1: ")
+        root = json.loads(out)
+        assert root["schema"] == "trex-tui/doctor-hosts/2"
+        bad, good = root["hosts"]
+        assert (bad["name"], bad["can_capture"]) == ("nowhere", None)
+        assert (good["name"], good["can_capture"]) == ("jet", "nothing")
+        assert good["checks"][0]["found"] == f"--trtexec: no executable {here} there; check the path"
+        assert good["host"]["gpus"][0]["driver"] == "595.71"
+        assert server.left() == []
 
 
 class TestFailure:
-    def test_an_option_that_trtexec_refuses(
-        self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]
+    @pytest.mark.parametrize(
+        ("arguments", "told"),
+        [
+            (["--shapes", "x:1"], "net.onnx has no input x; it has input t0"),
+            (["--sweep", "batch=0"], "not a whole number"),
+        ],
+    )
+    def test_of_options(
+        self, here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
     ) -> None:
-        """Before the model is sent."""
-        record = here / "calls"
-        there = program(here / "t", FAKE_TRTEXEC_CALLS=str(record))
-        assert capture("--trtexec", str(there), "--percentile", "a") == 2
+        """Before ssh starts."""
+        there = str(program(here / "t"))
+        assert (
+            main(["capture", "--onnx", "net.onnx", "--host", "nowhere", "--trtexec", there, *arguments]) == 2
+        )
         out, err = capsys.readouterr()
-        assert out == ""
-        assert "rejects --percentile=a: a number is expected (stof)" in err.splitlines()[-1]
+        assert (out, err.count("\n")) == ("", 1)
+        assert told in err
+
+    def test_no_room_there(
+        self,
+        here: Path,
+        server: Server,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr("trex_tui.capture.remote.read_free_bytes", lambda _: 6)
+        assert capture("--trtexec", str(program(here / "t"))) == 2
+        err = capsys.readouterr().err
+        assert re.search(r"jet: 6 B free for .*, and \d+ B are to be sent; make room there", err)
         assert "sending" not in err
-        assert calls(record) == []
-        assert not (here / "results").exists()
+        assert not (here / "results/net").exists()
         assert server.left() == []
 
     @pytest.mark.parametrize(
@@ -187,35 +238,37 @@ class TestFailure:
     def test_the_engine_is_brought_back(
         self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """Of a failed measurement, though nobody asked for it; what is sent to measure it again is the engine."""
+        """Of a failed measurement, though nobody asked for it; the printed command measures it there."""
         record = here / "calls"
         there = program(here / "t", FAKE_TRTEXEC_FAIL="crash@profile")
         assert capture("--trtexec", str(there)) == 3
         err = capsys.readouterr().err
         assert "fetching net.engine from jet (" in err
-        assert "the engine is kept: results/net/net.failed/net.engine; --resume measures it" in err
+        assert "the engine is kept: results/net/net.failed/net.engine\n" in err
         assert server.left() == []
-        there = program(here / "t", FAKE_TRTEXEC_CALLS=str(record))
-        assert capture("--trtexec", str(there), "--resume") == 0
+        program(here / "t", FAKE_TRTEXEC_CALLS=str(record))
+        assert main(next_command(err)) == 0
         assert len(calls(record)) == 1
         assert names(here / "results/net") == COMPLETE
+        assert server.left() == []
 
-    def test_the_engine_is_brought_back_when_interrupted(self, here: Path, server: Server) -> None:
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+    def test_the_engine_is_brought_back_when_interrupted(
+        self, here: Path, server: Server, number: signal.Signals
+    ) -> None:
         pipe, record = fifo(here / "fifo"), here / "calls"
         there = program(here / "t", FAKE_TRTEXEC_FAIL="hang@profile", FAKE_TRTEXEC_FIFO=str(pipe))
-        command = [sys.executable, "-m", "trex_tui", "capture", "--onnx", "net.onnx", "--host", "jet"]
-        process = subprocess.Popen(
-            [*command, "--trtexec", str(there)], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
+        process = start(there)
         wait_for(pipe)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         _, err = process.communicate(timeout=150)
-        assert process.returncode == 130
-        assert b"the engine is kept: results/net/net.failed/net.engine" in err.splitlines()[-1]
+        assert process.returncode == 128 + number
+        assert b"trex-tui: the engine is kept: results/net/net.failed/net.engine" in err.splitlines()
         assert server.left() == []
-        there = program(here / "t", FAKE_TRTEXEC_CALLS=str(record))
-        assert capture("--trtexec", str(there), "--resume") == 0
+        program(here / "t", FAKE_TRTEXEC_CALLS=str(record))
+        assert main(next_command(err.decode())) == 0
         assert len(calls(record)) == 1
+        assert names(here / "results/net") == COMPLETE
 
     def test_children_are_ended(self, here: Path, server: Server) -> None:
         child = here / "child"
@@ -240,8 +293,44 @@ class TestFailure:
 
     def test_no_trtexec(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
         assert capture("--trtexec", str(here)) == 2
-        assert f"jet: --trtexec: no executable {here} there" in capsys.readouterr().err
+        assert f"jet: --trtexec: no executable {here} there; check the path" in capsys.readouterr().err
         assert server.left() == []
+
+
+class TestHostKeys:
+    """Told apart: an unknown one is looked at once, a changed one is a warning."""
+
+    @pytest.mark.parametrize("command", [["capture", "--onnx", "net.onnx"], ["doctor"]])
+    @pytest.mark.parametrize("is_changed", [False, True])
+    def test_refused(
+        self,
+        here: Path,
+        server: Server,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+        command: list[str],
+        is_changed: bool,
+    ) -> None:
+        known = here / "known hosts"
+        config = server.config.read_text(encoding="utf-8")
+        port = re.findall(r"Port (\d+)", config)[-1]
+        known.write_text("", encoding="ascii")
+        if is_changed:
+            key = (server.config.parent / "user.pub").read_text(encoding="ascii")
+            known.write_text(f"[127.0.0.1]:{port} {key}", encoding="ascii")
+        strict = config.replace("StrictHostKeyChecking no", "StrictHostKeyChecking yes")
+        strict = strict.replace("UserKnownHostsFile /dev/null", f'UserKnownHostsFile "{known}"')
+        strict = re.sub(r"ControlPath (?!none).*", "ControlPath none", strict)
+        (here / "strict.conf").write_text(strict, encoding="utf-8")
+        monkeypatch.setenv("TREX_TUI_SSH_CONFIG", str(here / "strict.conf"))
+        assert main([*command, "--host", "jet"]) == 2
+        last = capsys.readouterr().err.splitlines()[-1]
+        if is_changed:
+            assert "jet: its host key has changed" in last
+            assert re.search(rf"ssh-keygen -f .{known}. -R .\[127\.0\.0\.1\]:{port}., then ssh jet", last)
+        else:
+            assert last.endswith("jet: its host key is unknown; connect once by hand and check it: ssh jet")
+        assert not (here / "results").exists()
 
 
 def start(there: Path, *arguments: str) -> subprocess.Popen[bytes]:
@@ -283,7 +372,7 @@ class TestInTheMiddle:
     def test_the_line_is_cut(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Told apart from a trtexec that failed; nothing lives on there, the clocks are free, the engine is used again."""
         monkeypatch.chdir(tmp_path)
-        Path("net.onnx").write_bytes(b"a model")
+        Path("net.onnx").write_bytes(MODEL)
         place = tmp_path / "d"
         place.mkdir()
         with serving(place, multiplexed=False) as server:
@@ -307,12 +396,35 @@ class TestInTheMiddle:
             assert b"may still be locked on jet; restore: sudo nvidia-smi -i 0 -rgc" in err
             failed = json.loads((tmp_path / "results/net/net.failed/net.capture.json").read_text())
             assert failed["runs"][-1]["failure"] == "connection_lost"
-            record = tmp_path / "calls"
-            again = program(tmp_path / "again", FAKE_TRTEXEC_CALLS=str(record))
-            assert capture("--trtexec", str(again), "--resume") == 0
-            assert ["--onnx" in " ".join(one) for one in calls(record)] == [False]
+            program(tmp_path / "t")
+            engine = "results/net/net.failed/net.engine"
+            again = ["--engine", engine, "--host", "jet", "--trtexec", str(tmp_path / "t/trtexec")]
+            assert main(["capture", *again, "--outdir", "results/net"]) == 0
             assert names(tmp_path / "results/net") == COMPLETE
             assert server.left() == []
+
+    def test_the_line_is_cut_while_the_model_is_sent(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Nothing of it stays there, and nothing is made anew by what was on its way."""
+        monkeypatch.chdir(tmp_path)
+        weights = field(4, 1) + field(2, 1) + field(8, "w") + field(9, bytes(100 << 20))
+        Path("net.onnx").write_bytes(MODEL + field(7, field(5, weights)))
+        place = tmp_path / "d"
+        place.mkdir()
+        with serving(place, multiplexed=False) as server:
+            monkeypatch.setenv("TREX_TUI_SSH_CONFIG", str(server.config))
+            process = start(program(tmp_path / "t"))
+            until(lambda: any(server.temporary.glob("*/in/0/net.onnx")))
+            there = shells(server)
+            server.cut()
+            out, err = process.communicate(timeout=150)
+            assert (process.returncode, out) == (2, b"")
+            assert b"Traceback" not in err
+            for pid in there:
+                wait_for_end(pid)
+            assert server.left() == []
+        assert names(tmp_path / "results") == []
 
     def test_we_are_killed(self, here: Path, server: Server) -> None:
         freed = fifo(here / "freed")
@@ -341,28 +453,4 @@ class TestClocks:
         failing = program(here / "f", FAKE_TRTEXEC_FAIL="crash")
         assert capture("--trtexec", str(failing), "--lock-clocks", "--force") == 3
         assert told(clocks) == [LOCK, FREE] * 2
-        assert server.left() == []
-
-
-class TestResume:
-    def test_an_engine_that_is_here(
-        self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        """It is sent instead of the model, even where the options name files, which are called otherwise each time."""
-        record = here / "calls"
-        there = str(program(here / "t", FAKE_TRTEXEC_CALLS=str(record)))
-        (here / "cal").write_bytes(b"calibration")
-        options = ("--trtexec", there, "--calib", "cal", "--int8", "--timing-cache", "cache")
-        assert capture(*options, "--with-engine") == 0
-        engine = (here / "results/net/net.engine").read_bytes()
-        capsys.readouterr()
-        assert capture(*options, "--resume", "--force", "--duration", "5") == 0
-        assert ["--onnx" in " ".join(one) for one in calls(record)] == [True, False, False]
-        err = capsys.readouterr().err
-        assert "sending results/net/net.engine" in err
-        assert "sending net.onnx" not in err
-        assert "sending cal" not in err
-        assert "the engine of results/net fits: not built again" in err
-        assert names(here / "results/net") == COMPLETE
-        assert (here / "results/net/net.engine").read_bytes() == engine
         assert server.left() == []
