@@ -29,8 +29,8 @@ class TestCommands:
     def test_summary(self, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["summary", "--json", str(sample), "--peak", "bandwidth=320", "--peak", "sms=30"]) == 0
         (engine,) = strict_json(capsys.readouterr().out)["engines"]
-        assert engine["device_model"]["peak_bandwidth_bytes_per_s"] == 320e9
-        assert engine["device_model"]["sms"] == 30
+        assert engine["device"]["peak_bandwidth_bytes_per_s"] == 320e9
+        assert engine["device"]["sms"] == 30
 
     def test_layers(self, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
         columns = ["--columns", "footprint_allocated_bytes,roof_ms", "--format", "json"]
