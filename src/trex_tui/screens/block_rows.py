@@ -25,6 +25,8 @@ SIZE, ORDER = "size", "order"
 _LEFT_ONLY, _RIGHT_ONLY, _SAME, _DIFFERENT = "‹──", "──›", "───", "─≠─"
 _NOISE = {"slower": "beyond", "faster": "beyond", "same": "within"}
 """Verdict on the single times of a block -> where its difference is in their noise."""
+_PARTS = re.compile(r" \([^()]*\)")
+"""The parts of a tactic that changed, which take too much room in a table."""
 Layers = tuple[tuple[int, ...], ...]
 """Layers of each engine."""
 Cells = dict[str, Any]
@@ -245,7 +247,8 @@ class Blocks:
     def _start_row(self, block: int, ends: tuple[int, ...]) -> Cells:
         """Return what a row has in both views."""
         others = ends[1:]
-        row: Cells = {"kind": self._kinds[block], "changed": self._changes[others][block]}
+        changed = _PARTS.sub("", self._changes[others][block])
+        row: Cells = {"kind": self._kinds[block], "changed": changed}
         row["state"] = "" if self.is_changed(block, others) else QUIET
         row["there"] = "".join(letter(end) for end in ends if self.layers[end][block])
         for other in others:
@@ -275,7 +278,7 @@ class Blocks:
         is_pair = len(ends) == 2
         title = "Block, max |Δ| first" if sort == SIZE and not is_pair else "Block"
         yield replace(known["label"], key="name", title=title, priority=0)
-        yield Column("shape", "Layers", "Number of layers in each engine.", priority=5)
+        yield Column("shape", "Layers", "Number of layers in each engine.", priority=8)
         for rank, end in enumerate(ends):
             yield replace(known[key_of(end, "latency_ms")], priority=0)
             yield Column(key_of(end, "bar"), "", priority=7)
@@ -287,7 +290,7 @@ class Blocks:
         for end in ends[1:]:
             title = "Noise" if is_pair else f"{letter(end)} noise"
             yield replace(known[key_of(end, "verdict")], title=title, priority=3)
-        yield Column("changed", "Changed", "What differs from the baseline.", priority=1 if is_pair else 3)
+        yield Column("changed", "Changed", "What differs from the baseline.", priority=1 if is_pair else 9)
 
     def _pair_columns(self, ends: tuple[int, ...]) -> Iterator[Column]:
         """Yield the columns of two engines, mirrored; those of equal priority leave a narrow table together."""
@@ -337,7 +340,7 @@ def label_engines(comparison: Comparison) -> list[str]:
     names = [printable(side.label) for side in comparison.sides]
     directories = [_find_directory(engine) for engine in comparison.engines]
     for candidates in (_drop_common(names), _drop_common(directories), directories):
-        if all(candidates) and len(set(candidates)) == len(names):
+        if all(candidates) and len(set(candidates)) == len(names) and "/" not in "".join(candidates):
             return candidates
     return names
 

@@ -323,8 +323,8 @@ class ComparePane(EnginePane):
                 yield from (Line(line) for line in _draw(section, width))
             else:
                 reasons = comparison.differences[ends[end]].reasons
-                yield Line(styled((printable(section.title), "bold")))
-                yield from (Line(styled(printable(sentence))) for sentence in section.sentences)
+                if len(ends) > 1:
+                    yield Line(styled((printable(section.title), "bold")))
                 heading, *rows = align_table(section, width) or [""]
                 yield Line(styled((heading, "$muted")))
                 for row, blocks in zip(rows, [*reasons["blocks"], None], strict=False):

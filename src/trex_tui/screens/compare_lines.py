@@ -60,18 +60,19 @@ def _list_heads(blocks: Blocks, others: Sequence[int]) -> Iterator[Content]:
     ]
     times = [_describe_time(blocks, end, others) for end in ends]
     timed = [name + time for name, time in zip(names, times, strict=True)]
-    whole = [styled(), *(styled("  ") + _describe_outcome(blocks, other) for other in others)]
-    brief = [styled(), *(styled("  ") + _describe_outcome(blocks, other, is_brief=True) for other in others)]
+    whole = [styled(), *(styled(" ") + _describe_outcome(blocks, other) for other in others)]
+    brief = [styled(), *(styled(" ") + _describe_outcome(blocks, other, is_brief=True) for other in others)]
     letters = [styled((letter(end), "$accent")) for end in ends]
-    for subjects, verdicts in (
-        (timed, whole),
-        *([(names, whole), (letters, whole)] if len(others) == 1 else []),
-        (timed, brief),
-        (names, brief),
-        (letters, brief),
+    is_single = len(others) == 1
+    for subjects, verdicts, start in (
+        (timed, whole, 0),
+        *([(names, whole, 0), (names, whole, 1), (letters, whole, 1)] if is_single else []),
+        (timed, brief, 0),
+        (names, brief, 0),
+        (letters, brief, 1),
     ):
         parts = [subject + verdict for subject, verdict in zip(subjects, verdicts, strict=True)]
-        yield Content(" · ").join(parts if subjects is not letters else parts[1:])
+        yield styled(" · ").join(parts[start:])
 
 
 def _describe_time(blocks: Blocks, end: int, others: Sequence[int]) -> Content:
@@ -104,7 +105,7 @@ def sum_line(blocks: Blocks, others: Sequence[int], shown: Sequence[int]) -> Con
     comparison = blocks.comparison
     is_whole = len(shown) == len(blocks)
     ends = (comparison.baseline, *others)
-    parts = [styled("Layers" if is_whole else f"{len(shown)} of {plural(len(blocks), 'block')}")]
+    parts = []
     for end in ends:
         total = format_ms(comparison.sides[end].latency_sum_ms)
         known = [time for block in shown if (time := blocks.times[end][block]) is not None]
@@ -114,7 +115,8 @@ def sum_line(blocks: Blocks, others: Sequence[int], shown: Sequence[int]) -> Con
         delta = comparison.differences[other].delta_ms
         name = "Δ" if len(others) == 1 else f"Δ{letter(other)}"
         parts.append(styled(f"{name} ", _signed(delta)))
-    line = styled(" · ").join(parts) + styled(f" {comparison.unit}")
+    what = "Layers " if is_whole else f"{len(shown)} of {plural(len(blocks), 'block')}: "
+    line = styled(what) + styled(" · ").join(parts) + styled(f" {comparison.unit}")
     reasons = comparison.differences[others[0]].reasons
     if len(others) > 1 or reasons.empty:
         return line
@@ -139,7 +141,7 @@ def describe_row(blocks: Blocks, block: int | None, others: Sequence[int]) -> st
     changes = blocks.describe_changes(block, tuple(others))
     if row["confidence"]:
         changes = changes or "nothing changed"
-        return f"{changes} · matched by {row['evidence']}, {100 * row['confidence']:.0f} %: {row['why']}"
+        return f"{changes} · matched by {row['evidence']}, {100 * row['confidence']:.0f} % · {row['why']}"
     return " · ".join(filter(None, (changes, row["why"])))
 
 

@@ -116,9 +116,9 @@ ACTIONS = (
     Action("escape,h,left", "leave_layer", "back", "Go back to the layers.", "build", SOMETIMES),
     # Compare
     Action("L", "switch_view", "side by side", "Show the engines side by side, or the blocks as a list by difference.", "compare", OFTEN, "diff A/B lanes ranked list"),
+    Action("v", "toggle_causes", "causes", "Show or hide the causes of the difference, which add up, evidence and cautions.", "compare", OFTEN, "why reasons verdict evidence cautions totals"),
     Action("d", "toggle_changed", "changed", "Show only what changed, or all.", "compare", OFTEN, "difference equal same"),
     Action("x", "swap", "swap", "Swap A and B: choose the baseline.", "compare", OFTEN, "baseline exchange"),
-    Action("v", "toggle_causes", "causes", "Show or hide the causes of the difference, which add up, evidence and cautions.", "compare", OFTEN, "why reasons verdict evidence cautions totals"),
     Action("n", "next_change(1)", "next change", "Go to the next change.", "compare", SOMETIMES, "difference"),
     Action("N", "next_change(-1)", "previous change", "Go to the previous change.", "compare"),
     Action("c", "choose_other", "compare", "Choose an engine to compare with.", "compare", OFTEN, "diff side by side A/B with other"),

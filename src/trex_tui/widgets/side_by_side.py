@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from rich.cells import set_cell_size
@@ -17,9 +19,12 @@ QUIET, LAYER, FOLD = "quiet", "layer", "fold"
 _ON_SIDES = ("_index", "_name", "_precision", "_bar", "_latency_ms")
 """Ends of the keys of what an engine has only with layers in the row."""
 _LEAST_NAME, _LEAST_CHANGED = 16, 14
-_BAR_WIDTHS = ((150, 12), (0, 8))
-"""Cells of the table from which the bars have so many."""
-_WIDEST_BAR = 24
+_USUAL_NAME, _USUAL_CHANGED = 40, 24
+"""Cells of the names of two engines from which the changes have so many beside them."""
+_USUAL_TEXT = 30
+_WIDE = 150
+"""Cells of the table from which two bars are wide."""
+_BAR, _WIDE_BAR, _WIDEST_BAR = 8, 12, 24
 _MOST_PCT = 10_000.0
 
 
@@ -52,19 +57,34 @@ class BlockTable(TreeTable):
 
     def _measure(self, column: Column) -> tuple[int, bool]:
         if column.key.endswith("_bar"):
-            size = next(cells for least, cells in _BAR_WIDTHS if self.size.width >= least), False
+            is_wide = self.size.width >= _WIDE and len(self._keys("_bar")) == 2
+            size = _WIDE_BAR if is_wide else _BAR, False
         else:
             width, is_right = super()._measure(column)
-            size = width, is_right or column.key == "a_index"
+            usual = max(_USUAL_TEXT, self.size.width // 4)
+            self._usual_width = min(self._usual_width, usual)
+            size = min(width, usual) if column.key == "changed" else width, is_right or column.key == "a_index"
         self._sizes[column.key] = size
         return size
 
     def _lay_out(self) -> None:
         super()._lay_out()
+        names, bars = self._keys("_name"), self._keys("_bar")
+        if len(names) == 2:
+            self._lay_out_pair(names)
+        elif 0 < sum(cell.column.key in bars for cell in self._cells) < len(bars):  # all or none
+            section = self.section
+            columns = [column for column in section.columns if column.key not in bars]
+            self.section = replace(section, columns=columns)
+            super()._lay_out()
+            self.section = section
+
+    def _keys(self, end: str) -> list[str]:
+        return [column.key for column in self.section.columns if column.key.endswith(end)]
+
+    def _lay_out_pair(self, names: Sequence[str]) -> None:
+        """Give both names the same room, and both engines the same columns."""
         columns = [column for column in self.section.columns if column.key != "changed"]
-        names = [column.key for column in columns if column.key.endswith("_name")]
-        if len(names) != 2:
-            return
         widths = {key: width for key, (width, _) in self._sizes.items()}
 
         def count_free() -> int:
@@ -74,7 +94,8 @@ class BlockTable(TreeTable):
         while count_free() < 2 * _LEAST_NAME and (last := max(column.priority for column in columns)):
             columns = [column for column in columns if column.priority != last]
         free = count_free()
-        widths |= dict.fromkeys(names, max(1, min(max(widths[key] for key in names), free // 2)))
+        for_names = free - _USUAL_CHANGED - GAP if free > 2 * _USUAL_NAME + _USUAL_CHANGED else free
+        widths |= dict.fromkeys(names, max(1, min(max(widths[key] for key in names), for_names // 2)))
         free -= 2 * widths[names[0]]
         changed = [column for column in self.section.columns if column.key == "changed"]
         if changed and free > _LEAST_CHANGED:
@@ -92,10 +113,11 @@ class BlockTable(TreeTable):
         key = cell.column.key
         value = self._column_values(key)[row]
         if key.endswith("_bar"):
-            bar = set_cell_size(format_bar(value, cell.width), cell.width)
+            is_left = "link" in self.section.frame and key == "a_bar"
+            bar = _draw_mirrored(value, cell.width) if is_left else format_bar(value, cell.width)
             kind = kind_style(self._column_values("kind")[row]) or "$primary"
             is_plain = bool(ground) and self.app.current_theme.ansi  # reversed, a full block is a hole
-            return [Segment(bar, self._style(kind, "" if is_plain else ground))]
+            return [Segment(set_cell_size(bar, cell.width), self._style(kind, "" if is_plain else ground))]
         if key != self._name_key and self._is_empty(row, key, value):
             return [Segment(" " * cell.width, self._style("", ground))]
         if value is None:
@@ -113,9 +135,15 @@ class BlockTable(TreeTable):
         if key.endswith(("_delta_ms", "_delta_pct")):
             return "$muted" if state == QUIET or not value else "$error" if value > 0 else "$success"
         if key.endswith("_precision"):
-            keys = [cell.column.key for cell in self._cells if cell.column.key.endswith("_precision")]
-            is_same = all(self._column_values(other)[row] == value for other in keys)
+            is_same = all(self._column_values(other)[row] == value for other in self._keys("_precision"))
             return "$muted" if is_same else precision_style(value)
         if key == "link":
             return "$muted" if state == QUIET else "$accent"
         return "$muted" if state or key.endswith(("_index", "_verdict")) or key == "shape" else ""
+
+
+def _draw_mirrored(share: float | None, width: int) -> str:
+    """Return a bar from the right: there are blocks of one, four and eight eighths of a cell."""
+    full, rest = divmod(max(1, round(8 * width * min(share, 1.0))), 8) if share else (0, 0)
+    end = "" if not rest else "▕" if rest < 3 else "▐" if rest < 7 else "█"
+    return (end + "█" * full).rjust(width)
