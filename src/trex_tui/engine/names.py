@@ -198,12 +198,17 @@ def first_nodes(engine: Engine) -> list[str]:
 
 @per_engine
 def short_tactics(engine: Engine) -> ShortNames:
-    """Return the short names of the tactics of an engine's layers: `implicit gemm · 128×64×16 · st 3 · 16×8×16`.
+    """Return the short names of the tactics of an engine's layers."""
+    return shorten_tactics(plain_values(engine.layers["tactic"]))
+
+
+def shorten_tactics(tactics: Iterable[str | None]) -> ShortNames:
+    """Return short names of tactics: `implicit gemm · 128×64×16 · st 3 · 16×8×16`.
 
     Tactics with equal parts are followed by the words of their names that distinguish them.
     """
     names_of: dict[str, list[str]] = defaultdict(list)
-    for name in dict.fromkeys(filter(None, plain_values(engine.layers["tactic"]))):
+    for name in dict.fromkeys(filter(None, tactics)):
         names_of[describe_tactic(name)].append(name)
     labels = {}
     for text, names in names_of.items():

@@ -25,6 +25,7 @@ from trex_tui.frames import plain_rows
 from trex_tui.lint.run import LintResult, run_rules
 from trex_tui.report.document import Document, plain
 from trex_tui.screens import dialogs
+from trex_tui.screens.build import BuildPane
 from trex_tui.screens.charts import ChartsPane
 from trex_tui.screens.compare import ComparePane, OtherOpened
 from trex_tui.screens.explain import show_explanation
@@ -58,7 +59,7 @@ PANES: dict[str, Callable[[Engine], EnginePane]] = {
     "charts": ChartsPane,
     "memory": MemoryPane,
     "lint": LintPane,
-    "build": StubPane.for_tab("build"),
+    "build": BuildPane,
     "compare": ComparePane,
 }
 """Id of a tab -> its pane, made at the first visit."""
