@@ -1,0 +1,222 @@
+"""What `capture` sees of a model before anything runs: its inputs, and options that do not fit them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fake_trtexec.kit import Bench
+from onnx_bytes import MODEL, field, input_model, model, scalar, tanh_model, value_info
+from trex_tui.capture.onnx_header import ModelInput, list_external_data, read_onnx_header
+from trex_tui.cli.main import main
+from trex_tui.errors import TrexError
+
+EXTENTS = st.one_of(st.integers(0, 2**40), st.text(min_size=1, max_size=9), st.just(""))
+INPUTS = st.dictionaries(
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20),
+    st.one_of(st.none(), st.lists(EXTENTS, max_size=5).map(tuple)),
+    max_size=6,
+)
+
+
+class TestHeader:
+    @given(inputs=INPUTS, kind=st.sampled_from(["FLOAT", "FLOAT16", "BFLOAT16", "INT64", "FLOAT8E4M3FN"]))
+    def test_as_the_library_of_onnx(
+        self, tmp_path_factory: pytest.TempPathFactory, inputs: dict[str, Any], kind: str
+    ) -> None:
+        """What `onnx.helper` writes is read back."""
+        helper = pytest.importorskip("onnx.helper")
+        onnx = pytest.importorskip("onnx")
+        number = getattr(onnx.TensorProto, kind)
+        values = [
+            helper.make_tensor_value_info(name, number, None if shape is None else list(shape))
+            for name, shape in inputs.items()
+        ]
+        graph = helper.make_graph(
+            [helper.make_node("Relu", ["a"], ["b"])],
+            "g",
+            values,
+            [],
+            [helper.make_tensor("w", number, [0], [])],
+        )
+        path = tmp_path_factory.getbasetemp() / f"header-{os.getpid()}.onnx"
+        onnx.save(helper.make_model(graph), path)
+        header = read_onnx_header(path)
+        assert [(known.name, known.shape) for known in header.inputs] == list(inputs.items())
+        name = {"FLOAT": "float32"}.get(kind, kind.lower())
+        assert all(known.dtype == name for known in header.inputs)
+
+    def test_constants_are_no_inputs(self, tmp_path: Path) -> None:
+        """Up to IR version 3 they are listed as inputs too."""
+        path = tmp_path / "m.onnx"
+        graph = field(11, value_info("x", "fp32", ("N", 3))) + field(11, value_info("w", "fp32", ()))
+        path.write_bytes(model(graph + field(5, scalar("w", 1.0))))
+        header = read_onnx_header(path)
+        assert header.inputs == (ModelInput("x", "float32", ("N", 3)),)
+        assert header.describe() == "input x (float32 Nx3)"
+
+    def test_many_inputs_are_not_all_told(self, tmp_path: Path) -> None:
+        path = tmp_path / "m.onnx"
+        path.write_bytes(input_model({f"x{n}\x1b[31m": (1,) for n in range(6)}))
+        text = read_onnx_header(path).describe()
+        assert text.endswith("and 2 more")
+        assert text.isprintable()
+        path.write_bytes(input_model({}))
+        assert read_onnx_header(path).describe() == "no inputs"
+
+    def test_a_negative_extent_is_dynamic(self, tmp_path: Path) -> None:
+        """As some exporters write it."""
+        path = tmp_path / "m.onnx"
+        minus_one = b"\x08" + b"\xff" * 9 + b"\x01"
+        dims = field(2, field(1, minus_one) + field(1, field(1, 3)))
+        path.write_bytes(model(field(11, field(1, "x") + field(2, field(1, field(1, 1) + dims)))))
+        assert read_onnx_header(path).inputs == (ModelInput("x", "float32", ("", 3)),)
+
+    @pytest.mark.parametrize("size", range(1, len(MODEL), 3))
+    def test_truncated(self, tmp_path: Path, size: int) -> None:
+        """Refused, or the graph is whole."""
+        path = tmp_path / "m.onnx"
+        path.write_bytes(MODEL[:size])
+        try:
+            assert read_onnx_header(path).inputs[0].name == "t0"
+        except TrexError as error:
+            assert "is not an ONNX model, or is truncated" in str(error)  # noqa: PT017 - either way
+
+    @given(st.binary(min_size=1, max_size=300))
+    def test_noise(self, tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+        path = tmp_path_factory.getbasetemp() / f"noise-{os.getpid()}.onnx"
+        path.write_bytes(data)
+        try:
+            read_onnx_header(path)
+        except TrexError as error:
+            assert "\n" not in str(error)  # noqa: PT017 - either way
+
+    def test_gigabytes_of_weights_are_not_read(self, tmp_path: Path) -> None:
+        """The file is sparse: reading it would take minutes, walking over it does not."""
+        path = tmp_path / "m.onnx"
+        size = 1 << 40
+        graph_head = field(11, value_info("x", "fp32", ("N", 3)))
+
+        def length(number: int) -> bytes:
+            out = b""
+            while number > 127:
+                out += bytes([number & 127 | 128])
+                number >>= 7
+            return out + bytes([number])
+
+        raw = b"\x4a" + length(size)  # raw_data of the tensor
+        tensor = b"\x2a" + length(len(raw) + size) + raw
+        head = b"\x3a" + length(len(graph_head) + len(tensor) + size) + graph_head + tensor
+        path.write_bytes(head)
+        os.truncate(path, len(head) + size)
+        assert read_onnx_header(path).inputs == (ModelInput("x", "float32", ("N", 3)),)
+
+    def test_weights_beside_the_model(self, tmp_path: Path) -> None:
+        path = tmp_path / "m.onnx"
+        path.write_bytes(tanh_model("fp32", (1,), weights="w.bin"))
+        assert list_external_data(path) == ["w.bin"]
+
+
+PROFILE = ("--min-shapes", "t0:1x8", "--opt-shapes", "t0:2x8", "--max-shapes", "t0:4x8")
+REAL = "it has input t0 (float32 Nx8)"
+
+
+@pytest.fixture
+def here(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """A machine with neither trtexec nor ssh: whatever starts one of them fails otherwise."""
+    monkeypatch.chdir(bench.place)
+    monkeypatch.setenv("PATH", str(bench.place))
+    monkeypatch.setenv("HOME", str(bench.place))
+    return bench
+
+
+def weights_missing(place: Path) -> None:
+    (place / "net.onnx").write_bytes(tanh_model("fp32", (1,), weights="w.bin"))
+
+
+def fixed(place: Path) -> None:
+    (place / "net.onnx").write_bytes(tanh_model("fp32", (1, 8), name="t0"))
+
+
+def lfs(place: Path) -> None:
+    (place / "net.onnx").write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
+
+
+@pytest.mark.parametrize("where", [(), ("--host", "jet"), ("--dry-run", "--for", "10.4")])
+@pytest.mark.parametrize(
+    ("arguments", "told", "prepare"),
+    [
+        (["--engine", "net.onnx"], "net.onnx is an ONNX model; build and measure it with --onnx", None),
+        (["--onnx", "net.engine"], "net.engine is a serialized engine; measure it with --engine", None),
+        (["--onnx", "junk"], "junk is not an ONNX model, or is truncated", None),
+        (["--onnx", "empty"], "empty is empty", None),
+        (["--onnx", "net.onnx"], "fetch it with `git lfs pull`", lfs),
+        (["--onnx", "net.onnx"], "its weights are missing: w.bin", weights_missing),
+        (["--onnx", "net.onnx", "--shapes", "t0=1x8"], "write `:` for `=`", None),
+        (["--onnx", "net.onnx", "--shapes", "1x8"], "not a shape; write INPUT:1x3x224x224", None),
+        (["--onnx", "net.onnx", "--shapes", "t1:1x8"], f"has no input t1; {REAL}", None),
+        (
+            ["--onnx", "net.onnx", "--shapes", "t0:1x8x1"],
+            "3 dimensions; net.onnx has input t0 (float32 Nx8)",
+            None,
+        ),
+        (
+            ["--onnx", "net.onnx", "--shapes", "t0:1x9"],
+            "dim 1 is fixed; net.onnx has input t0 (float32 Nx8)",
+            None,
+        ),
+        (["--onnx", "net.onnx", "--shapes", "t0:1x8,t0:2x8"], "t0 has two shapes", None),
+        (["--onnx", "net.onnx", "--shapes", "t0:1x8"], "the shapes of net.onnx are fixed", fixed),
+        (["--onnx", "net.onnx", "--sweep", "batch=1,8"], "the shapes of the model are fixed", fixed),
+        (
+            ["--onnx", "net.onnx", *PROFILE[:2]],
+            "a profile needs all three; add --opt-shapes and --max-shapes",
+            None,
+        ),
+        (["--onnx", "net.onnx", *PROFILE[:4]], "a profile needs all three; add --max-shapes", None),
+        (["--onnx", "net.onnx", *PROFILE[2:4]], "add --min-shapes and --max-shapes", None),
+        (
+            ["--onnx", "net.onnx", *PROFILE[:4], "--max-shapes", "t0:1x8"],
+            "--max-shapes: t0 is smaller than in --opt-shapes",
+            None,
+        ),
+        (["--onnx", "net.onnx", *PROFILE[:4], "--max-shapes", "x:4x8"], f"has no input x; {REAL}", None),
+        (["--onnx", "net.onnx", *PROFILE, "--shapes", "t0:5x8"], "outside of the profile, 1x8 to 4x8", None),
+        (
+            ["--onnx", "net.onnx", *PROFILE, "--sweep", "batch=1,5"],
+            "outside of the profile, 1x8 to 4x8",
+            None,
+        ),
+        (["--onnx", "net.onnx", "--profile", "min=t0:1x8,opt=t0:1x9,max=t0:2x9"], "--profile opt", None),
+        (
+            ["--onnx", "net.onnx", "--load-inputs", "t0=x.bin"],
+            "--load-inputs t0=x.bin: not INPUT:FILE",
+            None,
+        ),
+    ],
+)
+def test_refused_before_anything_starts(
+    here: Bench,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    told: str,
+    prepare: Callable[[Path], None] | None,
+    where: tuple[str, ...],
+) -> None:
+    """One line that names the real inputs."""
+    (here.place / "net.engine").write_bytes(b"ftrt" + bytes(200))
+    (here.place / "junk").write_bytes(os.urandom(7) + b"\xff" * 100)
+    (here.place / "empty").touch()
+    if prepare is not None:
+        prepare(here.place)
+    assert main(["capture", *arguments, *where]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1), err
+    assert told in err
+    assert not here.outdir.parent.exists()
