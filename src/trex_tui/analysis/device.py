@@ -501,10 +501,20 @@ def _rate(name: str, entry: Mapping[str, Any], is_geforce: bool) -> Rate:
     return Rate(name, value["mac"], value["tag"], titles)
 
 
+INTEGRATED = frozenset((53, 62, 72, 87, 101, 110))
+"""Compute capabilities of Jetson and DRIVE modules, whose CPU and GPU share the memory."""
+
+
 def architecture_by_tactics(engine: Engine) -> int | None:
     """Return the newest architecture that kernels were written for, 80 for sm_80: the GPU has it or a later one."""
     versions = engine.column("tactic_sm").dropna()
     return None if versions.empty else int(versions.max())
+
+
+def find_capability(engine: Engine) -> int | None:
+    """Return the compute capability, 86 for 8.6: as stated, else at least what the kernels need."""
+    stated = find_device(engine).compute_capability
+    return int(stated.replace(".", "")) if stated else architecture_by_tactics(engine)
 
 
 _IN_FILES = "trtexec: device section; device dump"

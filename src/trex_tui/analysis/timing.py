@@ -14,10 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from trex_tui.analysis.compute import WORKING
+from trex_tui.analysis.device import INTEGRATED, find_capability
 from trex_tui.analysis.options import find_flag
 from trex_tui.analysis.stability import Stability, judge_stability
 from trex_tui.artifacts.metadata import Facts, LatencySummary
 from trex_tui.column import Column
+from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Engine, per_engine
 from trex_tui.frames import FLOAT, INT, TEXT, total
 from trex_tui.text import plural
@@ -31,6 +34,10 @@ LEAST_ROWS_OF_P999 = 1000
 """With fewer rows the percentile 99.9 is the maximum."""
 ENQUEUE_BOUND = 0.8
 """trtexec warns when the median enqueue exceeds this share of the median compute (sampleReporting.cpp)."""
+MOST_LAUNCH_US, MOST_LAUNCH_US_OF_INTEGRATED = 50, 100
+"""Time of a launch at most, with what the host does around it."""
+MOST_ENQUEUE_MS = 20
+"""Enqueue time of launches at most, if their number is unknown."""
 SERIES = {
     "latency": ("latency_ms", "Latency"),
     "compute": ("compute_ms", "GPU Compute Time"),
@@ -177,6 +184,26 @@ class TimingFacts(NamedTuple):
     uses_cuda_graph: bool | None
     unknown: dict[str, str]
     doubt: str
+
+
+def lists_kernels(engine: Engine) -> bool:
+    """Return whether the layers are the kernels that the host launches: closed blocks have an unknown number."""
+    types = engine.layers["layer_type"]
+    is_closed = engine.layers["kind"].eq(LayerKind.MYELIN.value) & types.notna() & types.ne("kgen")
+    return len(engine) > 0 and not is_closed.any()
+
+
+@per_engine
+def is_enqueue_blocked(engine: Engine) -> bool:
+    """Return whether enqueue takes too long for launches: the host waits in it, for a full queue or for data."""
+    enqueue_ms = find_latency(engine, "median_ms", "enqueue")
+    if enqueue_ms is None or not lists_kernels(engine):
+        return enqueue_ms is not None and enqueue_ms > MOST_ENQUEUE_MS
+    layers = engine.layers
+    kernels = int((layers["kind"].isin(WORKING) & layers["latency_ms"].ne(0).fillna(True)).sum())
+    is_integrated = find_capability(engine) in INTEGRATED
+    most_us = MOST_LAUNCH_US_OF_INTEGRATED if is_integrated else MOST_LAUNCH_US
+    return 1000.0 * enqueue_ms > most_us * max(kernels, 1)
 
 
 @per_engine

@@ -377,7 +377,7 @@ class Context:
     @cached_property
     def platform(self) -> Platform:
         """TensorRT's version, the GPU and the producer, which decide what a remedy may name."""
-        return find_platform(self.engine, self.device)
+        return find_platform(self.engine)
 
     @cached_property
     def build(self) -> TrtexecRun:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from trex_tui.analysis.device import Device, architecture_by_tactics
+from trex_tui.analysis.device import INTEGRATED, find_capability
 from trex_tui.analysis.options import OPTIONS, Version, parse_version
 from trex_tui.engine.model import Engine
 from trex_tui.text import join_words
@@ -26,8 +26,6 @@ _TORCH_NODE = "[aten_ops."
 """In every layer name of Torch-TensorRT."""
 _RTX_OPTIONS: Version = (11, 0)
 """TensorRT-RTX counts anew; its options are those of this release, without the ones of the enterprise edition."""
-_INTEGRATED = frozenset((53, 62, 72, 87, 101, 110))
-"""Compute capabilities of Jetson and DRIVE modules."""
 _OPTION = re.compile(r"--[A-Za-z][A-Za-z0-9]*(?![\w-])")
 """An option of one word; options of Polygraphy and other tools have several."""
 _OWN = frozenset(("--all", "--explain", "--onnx", "--peak", "--rules"))
@@ -58,7 +56,7 @@ class Platform(NamedTuple):
     @property
     def is_jetson(self) -> bool:
         """Whether CPU and GPU share the memory."""
-        return self.compute_capability in _INTEGRATED
+        return self.compute_capability in INTEGRATED
 
     def has(self, name: str) -> bool:
         """Return whether an option or feature exists here; true for one that no table knows."""
@@ -74,11 +72,9 @@ class Platform(NamedTuple):
         return [name for name in named_options(text) if not self.has(name)]
 
 
-def find_platform(engine: Engine, device: Device) -> Platform:
-    """Return the platform of an engine; the compute capability at least as large as its kernels need."""
-    stated, capability = engine.facts.tensorrt_version, architecture_by_tactics(engine)
-    if device.compute_capability:
-        capability = int(device.compute_capability.replace(".", ""))
+def find_platform(engine: Engine) -> Platform:
+    """Return the platform of an engine."""
+    stated, capability = engine.facts.tensorrt_version, find_capability(engine)
     producer = TRTEXEC
     if "rtx" in (stated or "").lower() or engine.layers["tactic"].eq(_STUB).fillna(False).any():
         producer = RTX

@@ -12,10 +12,15 @@ from trex_tui.analysis.structure import dla_times
 from trex_tui.analysis.timing import (
     ENQUEUE_BOUND,
     FEW_ITERATIONS,
+    MOST_ENQUEUE_MS,
+    MOST_LAUNCH_US,
+    MOST_LAUNCH_US_OF_INTEGRATED,
     USUAL_OVERHEAD_US,
     TimingFacts,
     find_latency,
+    is_enqueue_blocked,
     layer_gap,
+    lists_kernels,
     timing_facts,
 )
 from trex_tui.artifacts.kinds import FileKind
@@ -60,10 +65,6 @@ AT_ROOF_PCT = 75.0
 OVERLAPPED = 1.1
 """Up to this ratio of query period to compute time, copies overlap with the compute of other queries."""
 BUSY_PCT = 20.0
-MOST_LAUNCH_US, MOST_LAUNCH_US_OF_JETSON = 50, 100
-"""Time of a launch at most, with what the host does around it."""
-MOST_ENQUEUE_MS = 20
-"""Enqueue time of launches at most, if their number is unknown."""
 MOST_HOT_PCT = 50.0
 """A layer with this share dominates, in engines of few layers too."""
 _INDEX_TYPES = frozenset(("INT32", "INT64", "BOOL"))
@@ -167,7 +168,7 @@ def _find_tiny(context: Context) -> list[int]:
     WARNING,
     looks_for=f"A median enqueue time above {ENQUEUE_BOUND:.0%} of the median compute time, trtexec's own "
     "limit, of at most "
-    f"{MOST_LAUNCH_US} µs per layer ({MOST_LAUNCH_US_OF_JETSON} on Jetson); if kernels are not listed, of at most "
+    f"{MOST_LAUNCH_US} µs per layer ({MOST_LAUNCH_US_OF_INTEGRATED} on Jetson); if kernels are not listed, of at most "
     f"{MOST_ENQUEUE_MS} ms.",
     why="The GPU finishes before the host launches the next work; the host limits the throughput.",
     remedy=(
@@ -188,7 +189,7 @@ def bound_by_enqueue(context: Context) -> Findings:
     )
     if host.enqueue_ratio is None:
         yield not_checked(f"{host.unknown['enqueue_ratio']}: keep the performance summary of trtexec")
-    elif host.is_enqueue_bound and enqueue is not None and _blocks_in_enqueue(context, enqueue):
+    elif host.is_enqueue_bound and enqueue is not None and is_enqueue_blocked(context.engine):
         yield not_checked(
             f"the host blocks in enqueue ({enqueue:.4g} ms of a query of {compute or 0.0:.4g} ms): its "
             "time says nothing about launches"
@@ -203,7 +204,7 @@ def bound_by_enqueue(context: Context) -> Findings:
         yield finding(
             f"Enqueue {enqueue:.4g} ms, GPU compute {compute:.4g} ms ({100 * host.enqueue_ratio:.0f} %): the GPU waits "
             "for launches.",
-            confidence=MEDIUM if _knows_kernels(context) else LOW,
+            confidence=MEDIUM if lists_kernels(context.engine) else LOW,
             engine_saving_ms=saving_ms if saving_ms > 0.0 else None,
             evidence={
                 "enqueue_ms": enqueue,
@@ -217,22 +218,6 @@ def bound_by_enqueue(context: Context) -> Findings:
             if _uses_dla(context)
             else "",
         )
-
-
-def _knows_kernels(context: Context) -> bool:
-    """Return whether the layers are the kernels that the host launches: closed blocks have an unknown number."""
-    return len(context.engine) > 0 and not context.closed_blocks
-
-
-def _blocks_in_enqueue(context: Context, enqueue_ms: float) -> bool:
-    """Return whether enqueue takes too long for launches."""
-    if not _knows_kernels(context):
-        return enqueue_ms > MOST_ENQUEUE_MS
-    kernels = sum(
-        context.is_work(layer) and context.takes_time(layer) for layer in range(len(context.engine))
-    )
-    most_us = MOST_LAUNCH_US_OF_JETSON if context.platform.is_jetson else MOST_LAUNCH_US
-    return 1000.0 * enqueue_ms > most_us * max(kernels, 1)
 
 
 @rule(

@@ -18,6 +18,7 @@ from trex_tui.analysis.timing import (
     USUAL_OVERHEAD_US,
     LayerGap,
     TimingFacts,
+    is_enqueue_blocked,
     layer_gap,
     percentile_key,
     stability,
@@ -215,7 +216,7 @@ def _run_sections(engine: Engine, facts: TimingFacts, batch: int | None) -> Iter
     steadiness = stability(engine)
     if steadiness is not None:
         shown.append(Fact(Column("", "Stability"), None, " ".join(_describe_stability(steadiness))))
-    shown.append(Fact(Column("", "Enqueue"), None, "\n".join(_describe_limits(facts))))
+    shown.append(Fact(Column("", "Enqueue"), None, "\n".join(_describe_limits(engine, facts))))
     file = engine.files.get(FileKind.TIMING) if facts.queries else None
     words = describe_source(engine, facts) + (f", {printable(file.name)}" if file else "")
     shown.append(Fact(Column("", "Source"), None, words))
@@ -275,10 +276,13 @@ def _describe_stability(run: Stability) -> Iterator[str]:
         yield f"The first {lasts} run {settling.change_pct:+.1f} % off the rest: use a longer warm-up."
 
 
-def _describe_limits(facts: TimingFacts) -> Iterator[str]:
+def _describe_limits(engine: Engine, facts: TimingFacts) -> Iterator[str]:
     """Yield what limits the run beside the GPU's own work."""
     if facts.enqueue_ratio is None:
         yield f"Enqueue/compute ratio unknown: {facts.unknown['enqueue_ratio']}."
+    elif facts.is_enqueue_bound and is_enqueue_blocked(engine):
+        share = 100 * facts.enqueue_ratio
+        yield f"Enqueue: {share:.0f} % of the compute time, too long for launches: the host waits in it."
     elif facts.is_enqueue_bound:
         remedy = "shorten the host's work" if facts.uses_cuda_graph else "a CUDA graph may help"
         limit = f"limit {100 * ENQUEUE_BOUND:.0f} %"
@@ -341,5 +345,5 @@ def _describe_rest(engine: Engine, gap: LayerGap) -> Iterator[str]:
         causes = f"{untimed}launch gaps, host waits, loops, or work outside the layers"
         yield f"The compute time exceeds the layer sum by {-beyond:.4g} ms: {causes}."
     facts = timing_facts(engine)
-    if facts is not None and facts.is_enqueue_bound:
+    if facts is not None and facts.is_enqueue_bound and not is_enqueue_blocked(engine):
         yield "Enqueue-bound run: the GPU waits between launches."
