@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from lint_rules_page import rules_markdown
 from python_api import api_markdown
 from trex_columns import BY_TYPE, FRAME, columns_table
 from trex_tui.analysis.gates import GateMetrics as Metrics
@@ -62,6 +63,8 @@ def _part(name: str) -> str:
         return f"\n{words_markdown()}\n"
     if kind == "gates":
         return _gates(_GATES[which])
+    if kind == "lint-rules":
+        return rules_markdown()
     if kind == "python-api":
         return api_markdown()
     if kind == "trex-columns":

@@ -33,6 +33,8 @@ MARKS = {ERROR: "E", WARNING: "W", INFO: "i", GOOD: "✓"}
 """One-cell severities, distinct without colour."""
 MOST_LAYERS = 200
 """Number of layers listed below a finding; the rest is counted."""
+MOST_RULES = 12
+"""Rules named that lack the same data; JSON has all."""
 MOST_NAMES = 3
 """Layers named in a sentence."""
 _OF_MARKS = "E error, W warning, i info, ✓ well done, – suppressed or listed on request, ? not checked."
@@ -175,7 +177,12 @@ def group_not_checked(missing: Iterable[NotChecked]) -> list[tuple[str, str]]:
     for rule, reason, layers in missing:
         which = f" ({plural(layers, 'layer')})" if layers is not None else ""
         by_reason.setdefault(reason, []).append(rule + which)
-    return [(", ".join(rules), printable(reason)) for reason, rules in by_reason.items()]
+    return [(_join_rules(rules), printable(reason)) for reason, rules in by_reason.items()]
+
+
+def _join_rules(rules: Sequence[str]) -> str:
+    """Return the ids of rules; of many, their number."""
+    return ", ".join(rules) if len(rules) <= MOST_RULES else plural(len(rules), "rule")
 
 
 def name_layers(engine: Engine, layers: Sequence[int]) -> list[str]:
