@@ -20,8 +20,8 @@ def test_windows_imports_explores_and_says_what_it_cannot(tmp_path: Path) -> Non
     commands = [
         ["summary", "--json", str(net)],
         ["layers", str(net), "--format", "csv"],
-        ["export", str(net), "-o", str(tmp_path / "made"), "--format", "trex"],
-        ["export", str(net), "--layout", "builtin", "-o", str(tmp_path / "net.svg")],
+        ["export", str(net), "-o", str(tmp_path / "net.json")],
+        ["export", str(net), "-o", str(tmp_path / "net.dot")],
         ["capture", "--engine", str(engine)],
         ["doctor"],
         ["accuracy", "--ref", str(engine), "--test", str(engine)],

@@ -65,14 +65,14 @@ class Note(NamedTuple):
 
 
 ARCHIVES: dict[Path, Path] = {}
-"""Directory in which an archive was unpacked -> the archive, for messages."""
+"""Directory in which an archive was unpacked -> the archive, for messages. Standard input is one file."""
 
 
 def describe_file(file: Path) -> str:
     """Return the path of a file for a message; for a file of an unpacked archive, its path in the archive."""
-    for directory, archive in ARCHIVES.items():
-        if directory in file.parents:
-            return str(archive.joinpath(*file.relative_to(directory).parts))
+    for place, archive in ARCHIVES.items():
+        if place == file or place in file.parents:
+            return str(archive.joinpath(*file.relative_to(place).parts))
     return str(file)
 
 

@@ -12,9 +12,10 @@ from trex_tui.errors import ExitCode, TrexError
 HELP = "Explore real samples: no files, no GPU and no clone needed"
 ARGUMENTS = ""
 EPILOG = """\
-The samples are files of real runs: `alexnet` and `resnet18` in FP16 on a laptop,
-`resnet-a100` in FP16 and INT8 (`qat`, `qat-residual`), a build log, an engine
-with layer names only, and `damaged` files. README.md there states their origins.
+The samples are files of real runs: `alexnet` and `resnet18` in FP16 on a
+laptop, `resnet-a100` in FP16 and INT8 (`qat`, `qat-residual`), a build log, an
+engine with layer names only, and `damaged` files. README.md there has their
+origins.
 
 examples:
   trex-tui demo

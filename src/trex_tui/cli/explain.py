@@ -9,7 +9,7 @@ from trex_tui.cli.options import CommandParser, add_result
 from trex_tui.cli.results import Result
 from trex_tui.errors import TrexError
 
-HELP = "Explain a number, a word of TensorRT, or the name of a layer or tactic"
+HELP = "Explain a number, a word, or the name of a layer or tactic"
 ARGUMENTS = "[NAME ...]"
 EPILOG = """\
 NAME is a key or path in JSON (memory.traffic_bytes), a heading ('Critical

@@ -20,20 +20,20 @@ from trex_tui.errors import TrexError
 
 HELP = "List, filter and sort the layers of one engine"
 EPILOG = f"""\
-{FILTER_HELP}In a terminal the table fits the width, with elided names. Text in a pipe or a file
-is not cut. JSON, CSV and the like have all columns and the names of `--columns`.
+{FILTER_HELP}In a terminal the table fits the width, with elided names. Text in a pipe or a
+file is not cut. JSON, CSV and the like have all columns by default.
 
 examples:
   trex-tui layers results/alexnet --sort latency_ms -n 10
   trex-tui layers results/alexnet --filter 'conv -reformat'
-  trex-tui layers results/alexnet --filter 'kind:gemm,convolution latency_pct>2'
+  trex-tui layers results/alexnet --filter "kind:gemm,convolution pct>2"
   trex-tui layers results/alexnet --filter '(precision:fp16 or ms<10us) conv'
   trex-tui layers results/alexnet --filter 'name~"features\\.[36]" weights>=1Mi'
   trex-tui layers results/alexnet --filter 'kernel:3x3 tactic:xmma' --sort ms
   trex-tui layers results/alexnet --columns name,ms,attr.Groups -o net.csv
   trex-tui layers results/alexnet --chart roofline -o roofline.svg
   trex-tui layers net/ --chart bar --x kind --y macs
-  trex-tui layers net/ --chart scatter --x macs --y ms --color-by bound
+  trex-tui layers net/ --chart scatter --x macs --color-by bound
 """
 CHARTS = Words(
     (

@@ -160,10 +160,10 @@ def read_stdin() -> Path:
         )
     directory = Path(tempfile.mkdtemp(prefix="trex-tui-stdin-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    ARCHIVES[directory] = Path(STDIN)
     is_json = data.lstrip()[:1] in (b"[", b"{")
     path = directory / (
         "stdin.json" if is_json else "stdin.log.gz" if data[:2] == b"\x1f\x8b" else "stdin.log"
     )
     path.write_bytes(data)
+    ARCHIVES[path] = Path(STDIN)
     return path
