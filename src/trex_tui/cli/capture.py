@@ -36,7 +36,7 @@ without a GPU that of TensorRT-RTX (pip install 'trex-tui[rtx]') still builds.
 A sweep captures each value of one AXIS into a directory of DIR, and ends with
 the table of `trex-tui engines`. AXIS:
   fp32,fp16,bf16,int8,fp8,int4,best,fp16+int8   precision
-  batch=1,8,32          dim 0 of the inputs; without an optimization profile each
+  batch=1,8,32          dim 0 of the inputs; without optimization profiles each
                         value has its own engine
   OPTION=A,B            option of trtexec; on or off for one without a value
 
