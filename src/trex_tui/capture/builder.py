@@ -602,9 +602,14 @@ def describe(values: Sequence[float], percentiles: Sequence[str]) -> str:
     middle = (ordered[(count - 1) // 2] + ordered[count // 2]) / 2
     figures = [("min", ordered[0]), ("max", ordered[-1]), ("mean", sum(ordered) / count), ("median", middle)]
     for text in percentiles:
-        excluded = int((1 - float(text) / 100) * count)
+        excluded = int(_single(_single(1 - _single(float(text) / 100)) * count))
         figures.append((f"percentile({text}%)", ordered[max(count - 1 - excluded, 0)]))
     return ", ".join(f"{name} = {value:.6g} ms" for name, value in figures)
+
+
+def _single(value: float) -> float:
+    """Round as C++ does for a `float`: else 10% of 100 queries are 9."""
+    return float(struct.unpack("f", struct.pack("f", value))[0])
 
 
 def make_random(dtype: Any, size: int) -> bytes:  # noqa: ANN401
