@@ -168,14 +168,14 @@ def memory_totals(engine: Engine) -> pd.DataFrame:
     """Return a row per kind of layer, the largest footprint first.
 
     Columns: kind, layers, weights_bytes, weights_unknown, footprint_allocated_bytes, footprint_unknown. Unknown sizes are
-    left out of the sums and counted.
+    left out of the sums and counted; a sum of unknown sizes alone is NA.
     """
     keys = {"weights_bytes": "weights_unknown", "footprint_allocated_bytes": "footprint_unknown"}
     frame = engine.frame("kind", *keys)
     groups = frame.groupby("kind")
     table = pd.DataFrame({"layers": groups.size()})
     for key, unknown in keys.items():
-        table[key] = groups[key].sum()
+        table[key] = groups[key].sum(min_count=1)
         table[unknown] = table["layers"] - groups[key].count()
     sizes = ["footprint_allocated_bytes", "weights_bytes"]
     return table.reset_index().sort_values(

@@ -211,11 +211,11 @@ class MemoryPane(EnginePane):
         for title, (key, unknown) in keys.items():
             bars = []
             for row in sorted(table, key=lambda row: -(row[key] or 0)):
-                size = ("≥ " if row[unknown] else "") + format_bytes(row[key])
+                size = ("≥ " if row[unknown] else "") + format_bytes(row[key] or 0)
                 size = "unknown" if row[unknown] == row["layers"] else size
                 if row[key] or row[unknown]:
                     bars.append(
-                        Bar(row["kind"], (str(row["layers"]), size), row[key], kind_style(row["kind"]))
+                        Bar(row["kind"], (str(row["layers"]), size), row[key] or 0, kind_style(row["kind"]))
                     )
             if bars:
                 yield from (EMPTY, *bar_lines(title, (("n", 5), ("bytes", 11)), bars, width, name))

@@ -145,7 +145,7 @@ def engine_sections(engine: Engine) -> Iterator[Section]:
 
 def _engine_facts(engine: Engine) -> list[Fact]:
     return [
-        Fact(ENGINE["tensorrt_version"], engine.facts.tensorrt_version, _describe_version(engine)),
+        Fact(ENGINE["tensorrt_version"], engine.facts.tensorrt_version, describe_version(engine)),
         Fact(ENGINE["precision"], find_precision(engine), find_precision(engine) or "unknown"),
         Fact(
             ENGINE["layers"],
@@ -168,7 +168,7 @@ def _engine_data(engine: Engine) -> dict[str, object]:
     }
 
 
-def _describe_version(engine: Engine) -> str:
+def describe_version(engine: Engine) -> str:
     """Return the TensorRT version, with the library if its name is the source; or why it is unknown."""
     facts = engine.facts
     if facts.tensorrt_version is None:

@@ -24,7 +24,7 @@ from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Engine
 from trex_tui.engine.names import first_nodes, short_names, short_tactics, split_name
 from trex_tui.errors import TrexError
-from trex_tui.frames import FLOAT, total
+from trex_tui.frames import FLOAT, text_array, total
 from trex_tui.report.absence import no_layers, no_profile
 from trex_tui.report.charts import Choice, make_chart
 from trex_tui.report.document import Document, Section, drop_empty_columns
@@ -138,15 +138,15 @@ def _describe_mixed(engine: Engine) -> Iterator[str]:
     for _, names in reads.groupby("layer", sort=False)["dtype"]:
         types = [name for name in dict.fromkeys(names.dropna()) if name in _PRECISIONS]
         mixed[tuple(types)] += len(types) > 1
-    for types, count in mixed.most_common():
+    for found, count in mixed.most_common():
         if count:
-            yield f"Precision unknown of {plural(count, 'opaque layer')} with inputs {join_words(types)}."
+            yield f"Precision unknown of {plural(count, 'opaque layer')} with inputs {join_words(found)}."
 
 
 def module_section(engine: Engine) -> Section:
     """Return the time by module of the model: each layer counts for the module of its first ONNX node."""
     modules = [(split_name(node)[0] or ("",))[0] for node in first_nodes(engine)]
-    frame = pd.DataFrame({"module": modules, "latency_ms": engine.layers["latency_ms"].array})
+    frame = pd.DataFrame({"module": text_array(modules), "latency_ms": engine.layers["latency_ms"].array})
     groups = frame.groupby("module", sort=False)["latency_ms"]
     table = pd.DataFrame({"layers": groups.size(), "latency_ms": groups.sum(min_count=1)}).reset_index()
     table = table.sort_values(

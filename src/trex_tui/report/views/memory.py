@@ -11,6 +11,7 @@ from trex_tui.analysis.memory import (
     memory_facts,
     memory_totals,
 )
+from trex_tui.analysis.structure import TOTALS as LAYERS
 from trex_tui.artifacts.kinds import FileKind
 from trex_tui.column import columns_of
 from trex_tui.engine.model import Engine
@@ -83,7 +84,8 @@ def memory_sections(engine: Engine, top: int | None = 20) -> Iterator[Section]:
     chart = make_chart(engine, "memory") if facts.activation_peak_bytes is not None else None
     yield Section("memory", "Memory", sentences=sentences, chart=chart)
     totals = memory_totals(engine)
-    columns = columns_of(totals, {**engine.columns, **TOTALS})
+    keys = [key for key in totals.columns.tolist() if not key.endswith("_unknown") or totals[key].any()]
+    columns = columns_of(totals, {**engine.columns, **TOTALS, "layers": LAYERS["layers"]}, keys)
     bar = "footprint_allocated_bytes"
     yield Section("memory_by_kind", "Memory by kind", frame=totals, columns=columns, bar=bar, noun="kind")
     if facts.peak_layer is not None:

@@ -19,14 +19,15 @@ from trex_tui.compare.blocks import letter
 from trex_tui.compare.comparison import MOST_ENGINES, Comparison, compare
 from trex_tui.engine.model import Engine
 from trex_tui.errors import Note
+from trex_tui.frames import TEXT
 from trex_tui.lint.config import LintConfig
 from trex_tui.lint.rules import RuleSet
 from trex_tui.lint.run import run_rules
 from trex_tui.report import charts
 from trex_tui.report.absence import no_queries
-from trex_tui.report.document import Document, Fact, Section
+from trex_tui.report.document import Document, Fact, Section, drop_empty_columns, plain_document
 from trex_tui.report.views import compare as compare_view
-from trex_tui.report.views.engine import engine_sections
+from trex_tui.report.views.engine import describe_version, engine_sections
 from trex_tui.report.views.engines import list_engines
 from trex_tui.report.views.layers import (
     group_sections,
@@ -62,6 +63,8 @@ _NUMBERS = {
     "layers": "Layers",
 }
 """Key of a row of the table of engines -> title, the most important first."""
+_LISTED = ("engine", "precision", "batch", *_NUMBERS, "latency_p99_ms", "device", "tensorrt")
+"""Columns of a row per engine, where they cannot be compared."""
 _ACTION = ("remedy", "saving_ms", "saving_pct", "message", "layers", "rule")
 _SAVING = Column("saving_ms", "Possible saving", "Of all findings together: an estimate.")
 _MEASURED = (FileKind.TIMING, FileKind.PROFILE, FileKind.PROFILE_LOG, FileKind.GRAPH, FileKind.BUILD_LOG)
@@ -94,22 +97,26 @@ def make_report(
 
 
 def _overview(engines: Sequence[Engine], top: int | None) -> Iterator[Section]:
-    """Yield the comparison of two to four engines; of more a row each."""
+    """Yield the comparison of two to four engines, for programs as the command `diff` writes it; of more a row each."""
     if len(engines) > MOST_ENGINES:
-        table = make_table([(make_row(engine), sign(engine)) for engine in engines])
-        yield from list_engines(table, table.frame.index).sections
-        return
-    comparison = compare(engines)
-    shown = compare_view.Shown(comparison, compare_view.choose_blocks(comparison, "", None), top)
-    yield from _comparison_cover(comparison)
-    for name in ("kind", "block"):
-        chart = compare_view.make_chart(shown, name)
-        if len(chart.frame):
-            yield Section(f"chart-{name}", chart=chart, audience="people")
-    yield from compare_view.list_sections(shown)
+        table = make_table([({**make_row(one), "engine": one.name}, sign(one)) for one in engines])
+        columns = [COLUMNS[key] for key in _LISTED]
+        sections = [
+            drop_empty_columns(one) for one in list_engines(table, table.frame.index, columns).sections
+        ]
+    else:
+        comparison = compare(engines)
+        shown = compare_view.Shown(comparison, compare_view.choose_blocks(comparison, "", None), top)
+        drawn = [(name, compare_view.make_chart(shown, name)) for name in ("kind", "block")]
+        charts = [Section(f"chart-{name}", chart=chart) for name, chart in drawn if len(chart.frame)]
+        sections = [_comparison_cover(comparison), *charts, *compare_view.list_sections(shown)]
+        values = plain_document(compare_view.compare_document(shown))
+        values = {key: value for key, value in values.items() if key not in ("schema", "diagnostics")}
+        yield Section("comparison", data=values, audience="programs")
+    yield from (replace(section, audience="people") for section in sections)
 
 
-def _comparison_cover(comparison: Comparison) -> Iterator[Section]:
+def _comparison_cover(comparison: Comparison) -> Section:
     sides = [f"{letter(number)} {printable(side.label)}" for number, side in enumerate(comparison.sides)]
     baseline = comparison.baseline
     sentences = [
@@ -121,7 +128,7 @@ def _comparison_cover(comparison: Comparison) -> Iterator[Section]:
         row = make_row(engine)
         key = next((key for key in ("latency_median_ms", "latency_sum_ms") if row[key] is not None), "layers")
         facts.append(_make_number(key, row[key], f"{side}: "))
-    yield Section("numbers", "At a glance", facts, sentences)
+    return Section("numbers", "At a glance", facts, sentences)
 
 
 def _make_number(key: str, value: object, start: str = "") -> Fact:
@@ -140,7 +147,7 @@ def _engine_report(linted: Linted, top: int | None) -> Iterator[Section]:
     yield from _charts(engine, "histogram", "percentiles", "over-time")
     yield from (section for section in performance if section.key == "gap")
     if (hot := hot_section(engine, top)) is not None:
-        yield hot
+        yield replace(hot, audience="all")
     if len(engine):
         yield from group_sections(engine)
         modules = module_section(engine)
@@ -177,13 +184,14 @@ def _cover(linted: Linted) -> Iterator[Section]:
     yield Section("numbers", "At a glance", numbers[:_MOST_NUMBERS], sentences)
     facts = {
         "Device": engine.facts.device_name,
-        "TensorRT": engine.facts.tensorrt_version,
+        "TensorRT": describe_version(engine),
         "Measured": _describe_date(engine),
         "Report": f"{_today():%Y-%m-%d}, trex-tui {__version__}",
     }
     yield Section(
         "circumstances",
         facts=[Fact(Column("", title), None, printable(text or MISSING)) for title, text in facts.items()],
+        audience="people",
     )
     findings = findings_table(linted)
     if findings.frame is not None and len(findings.frame):
@@ -199,6 +207,7 @@ def _cover(linted: Linted) -> Iterator[Section]:
             frame=frame,
             columns=columns,
             total=None,
+            audience="people",
         )
 
 
@@ -228,7 +237,7 @@ def _lint_sections(linted: Linted, top: int | None) -> Iterator[Section]:
                 Section(
                     key,
                     title,
-                    frame=pd.DataFrame(rows, columns=["rule", "text"]),
+                    frame=pd.DataFrame(rows, columns=["rule", "text"], dtype=TEXT),
                     columns=columns,
                     noun="row",
                 ),
