@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from helpers import strict_json
 from trex_tui.__main__ import main
 
+SAMPLES = Path(__file__).resolve().parents[1] / "sample_artifacts"
 Capture = pytest.CaptureFixture[str]
 
 
@@ -134,6 +137,34 @@ def test_unknown_names(capsys: Capture, query: str, hint: str) -> None:
     assert captured.out == ""
     assert captured.err.startswith(f"trex-tui: error: unknown name {query!r}; {hint}")
     assert captured.err.count("\n") == 1
+
+
+DATA = {"graph", "profile", "timing", "build_metadata", "profile_metadata", "build_log", "gaps", "gap", "other", "files",
+        "layers_without_macs"}  # fmt: skip
+"""Kinds of files, keys whose own keys are texts, and the name of a table."""
+
+
+def keys_of(value: object, found: set[str]) -> set[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            found.add(key)
+            if key not in DATA:
+                keys_of(inner, found)
+    elif isinstance(value, list):
+        for inner in value:
+            keys_of(inner, found)
+    return found
+
+
+@pytest.mark.parametrize("command", ["summary", "times", "engines", "layers"])
+def test_every_key_of_json_is_explained(command: str, capsys: Capture) -> None:
+    from trex_tui.report.terms import explain
+
+    folder = SAMPLES / "alexnet" if command == "layers" else SAMPLES
+    assert main([command, "--json", str(folder)]) == 0
+    keys = keys_of(strict_json(capsys.readouterr().out), set()) - DATA
+    pools = {key for key in keys if key.startswith(("dla", "tactic"))}
+    assert [key for key in sorted(keys - pools) if not explain(key)] == []
 
 
 def test_the_glossary_is_short() -> None:
