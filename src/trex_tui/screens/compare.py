@@ -2,51 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import takewhile
-from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
 from trex_tui.artifacts.discover import ArtifactSet
-from trex_tui.compare.blocks import describe_columns, letter
+from trex_tui.compare.blocks import describe_columns
 from trex_tui.compare.comparison import MOST_ENGINES, compare
 from trex_tui.engine.filter import FilterError, find_matches
 from trex_tui.engine.model import Engine
 from trex_tui.errors import ArtifactError
 from trex_tui.frames import plain_rows
 from trex_tui.report.document import Section
-from trex_tui.report.text import align_table, render_section
-from trex_tui.report.views.compare import Shown, blocks_section, list_sections
+from trex_tui.report.views.compare import Shown, blocks_section
 from trex_tui.screens import dialogs
 from trex_tui.screens.block_rows import ORDER, SIZE, BlockRows, Blocks
-from trex_tui.screens.compare_lines import describe_row, head_line, status_lines, sum_line
+from trex_tui.screens.compare_lines import (
+    CauseChosen,
+    cause_lines,
+    describe_row,
+    head_line,
+    status_lines,
+    sum_line,
+)
+from trex_tui.screens.compare_offers import Offers, find_place, invitation_lines, list_offers
 from trex_tui.screens.engines import EnginesScreen
 from trex_tui.screens.pane import EnginePane, LayerOpened
 from trex_tui.text import printable, shorten_middle
 from trex_tui.widgets.actions import bindings
 from trex_tui.widgets.side_by_side import BlockTable
 from trex_tui.widgets.table import FrameTable, Row
-from trex_tui.widgets.text import Line, LinkedText, styled
+from trex_tui.widgets.text import LinkedText
 
 LEAST_WIDTH = 120
 """Cells of a terminal from which two engines stand side by side."""
-_MOST_OFFERED = 8
-_NOTHING = (
-    "No comparison yet.",
-    "c chooses an engine to compare with; A adds up to two more.",
-    "In the list of engines, Space marks two to four engines and = compares them.",
-    "On the command line: trex-tui A B",
-)
 
 
 @dataclass
@@ -56,23 +53,6 @@ class OtherOpened(Message):
     engine: Engine
     layer: int
     others: Sequence[Engine]
-
-
-class CauseChosen(NamedTuple):
-    """A link to the blocks of a cause, the largest first."""
-
-    blocks: tuple[int, ...]
-
-
-class Offers(NamedTuple):
-    """Engines to compare with.
-
-    Attributes:
-        source: Loads them (`load(set)`).
-    """
-
-    source: Any
-    sets: Sequence[ArtifactSet]
 
 
 class ComparePane(EnginePane):
@@ -92,11 +72,9 @@ class ComparePane(EnginePane):
         & > Static { height: auto; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
         & > #sums, & > #status, & > #block { color: $muted; }
         & > #sums { background: $panel; }
-        & > #block { border-top: none; }
-        & > #details { display: none; height: 2fr; border-top: none; border-bottom: solid $panel; }
-        & > #main { height: 3fr; }
+        & > #details { display: none; height: auto; max-height: 50%; border-top: none; border-bottom: solid $panel; }
         &.-told > #details { display: block; }
-        &.-empty > #details { display: block; border-bottom: none; }
+        &.-empty > #details { display: block; max-height: 100%; border-bottom: none; }
         &.-empty > #main, &.-empty > Static { display: none; }
     }
     MainScreen.-narrow ComparePane > #block { display: none; }
@@ -127,8 +105,8 @@ class ComparePane(EnginePane):
             self._compare()
         else:
             self.set_class(True, "-empty")
-            self._show_invitation()
-            self.compute(self._find_offers, self._take_offers)
+            self._invite()
+            self._find_offers(self._invite)
 
     def on_resize(self) -> None:
         if self.blocks is not None:
@@ -189,17 +167,23 @@ class ComparePane(EnginePane):
     def _open_on_largest(self) -> None:
         """Put the cursor on the largest difference; the current layer stays, and is followed once it changes."""
         assert self.blocks is not None
-        order = self.blocks.arrange(range(len(self.blocks)), self._others, SIZE)
+        others = self._others
+        order = self.blocks.arrange(range(len(self.blocks)), others, SIZE)
+        changed = (block for block in order if self.blocks.is_changed(block, others))
         if order:
-            self._move_to(order[0])
+            self._move_to(next(changed, order[0]))
 
     def _move_to(self, row: Row) -> None:
         """Move the cursor without a change of the current layer."""
         table = self.query_one(BlockTable)
         with table.prevent(FrameTable.Moved):
             table.move_to(row)
-        table.scroll_to(y=max(0, table.cursor - table.page_rows // 3), animate=False)
+        table.call_after_refresh(self._show_around)  # after the table has kept its cursor in view
         self.show_status(None)
+
+    def _show_around(self) -> None:
+        table = self.query_one(BlockTable)
+        table.scroll_to(y=max(0, table.cursor - table.page_rows // 3), animate=False, immediate=True)
 
     # Rows
 
@@ -302,34 +286,9 @@ class ComparePane(EnginePane):
     # Causes
 
     def _show_details(self) -> None:
-        """Show the causes, which add up, then evidence, cautions, engines and sums."""
-        if self.has_class("-told"):
-            width = max(20, self.size.width - 3)
-            self.query_one("#details", LinkedText).show(self._list_details(width))
-
-    def _list_details(self, width: int) -> Iterator[Line]:
-        assert self.blocks is not None
-        comparison = self.blocks.comparison
-        shown = Shown(comparison, comparison.blocks.index, 1)
-        ends = {letter(other).lower(): other for other in self._others}
-        sections = takewhile(lambda section: section.key != "blocks", list_sections(shown))
-        for section in sorted(
-            sections, key=lambda section: not section.key.startswith(("difference", "evidence"))
-        ):
-            name, _, end = section.key.partition("-")
-            if name in ("difference", "evidence") and end not in ends:
-                continue
-            if name != "difference":
-                yield from (Line(line) for line in _draw(section, width))
-            else:
-                reasons = comparison.differences[ends[end]].reasons
-                if len(ends) > 1:
-                    yield Line(styled((printable(section.title), "bold")))
-                heading, *rows = align_table(section, width) or [""]
-                yield Line(styled((heading, "$muted")))
-                for row, blocks in zip(rows, [*reasons["blocks"], None], strict=False):
-                    yield Line(styled(row), CauseChosen(blocks) if blocks else None)
-            yield Line(styled(""))
+        if self.has_class("-told") and self.blocks is not None:
+            lines = cause_lines(self.blocks, self._others, max(20, self.size.width - 3))
+            self.query_one("#details", LinkedText).show(lines)
 
     def action_toggle_causes(self) -> None:
         self.toggle_class("-told")
@@ -445,80 +404,58 @@ class ComparePane(EnginePane):
     # Engines to compare with
 
     def action_choose_other(self) -> None:
-        self.compute(self._find_offers, partial(self._offer, is_more=False))
+        self._find_offers(partial(self._offer, is_more=False))
 
     def action_add_other(self) -> None:
         if len(self.others) + 1 >= MOST_ENGINES:
             self.notify(f"{MOST_ENGINES} engines at most; c chooses others.", markup=False)
         else:
-            self.compute(self._find_offers, partial(self._offer, is_more=True))
+            self._find_offers(partial(self._offer, is_more=True))
 
-    def _find_offers(self) -> Offers:
-        """Return the engines of the list; without a list those near this engine. Runs in a thread."""
-        for screen in self.app.screen_stack:
-            if isinstance(screen, EnginesScreen):
-                return self._offer_others(screen.source)
-        path = next(iter(self.engine.files.values()), Path()).resolve()
-        directory = (
-            path.parent if path.parent.parent in (Path(path.anchor), Path.home()) else path.parent.parent
-        )
-        try:
-            return self._offer_others(self._find([str(directory)]))
-        except ArtifactError:
-            return Offers(None, ())
+    def _find_offers(self, finish: Callable[[Offers], object], path: str = "") -> None:
+        """Find engines in the list, or at a path, by default near this engine; `finish` takes them."""
+        lists = [screen.source for screen in self.app.screen_stack if isinstance(screen, EnginesScreen)]
+        find, engines = getattr(self.app, "find_engines"), self.engines  # noqa: B009 - screens do not know the app
 
-    def _find(self, paths: Sequence[str]) -> Any:  # noqa: ANN401 - a loader, as the app has it
-        return getattr(self.app, "find_engines")(paths)  # noqa: B009 - screens do not know the class of the app
+        def search() -> Offers:
+            if lists and not path:
+                return list_offers(lists[0], engines)
+            try:
+                return list_offers(find([path or str(find_place(self.engine))]), engines)
+            except ArtifactError:
+                if path:
+                    raise
+                return Offers(None, ())
 
-    def _offer_others(self, source: Any) -> Offers:  # noqa: ANN401
-        compared = {path.resolve() for engine in self.engines for path in engine.files.values()}
-        sets = [
-            found
-            for found in source.discovery.sets
-            if not compared & {path.resolve() for path in found.files.values()}
-        ]
-        return Offers(source, sets)
+        self.compute(search, finish)
 
-    def _take_offers(self, offers: Offers) -> None:
-        self._offers = offers
+    def _invite(self, offers: Offers | None = None) -> None:
+        """Say how to compare, in place of a comparison."""
         if self.blocks is None:
-            self._show_invitation()
-
-    def _show_invitation(self) -> None:
-        lines = [Line(styled((text, "" if number else "bold"))) for number, text in enumerate(_NOTHING)]
-        if self._offers is not None and self._offers.sets:
-            lines += [Line(styled("")), Line(styled(("Near this engine: Enter compares", "bold")))]
-            lines += [
-                Line(styled(f"  {_describe(found)}"), found) for found in self._offers.sets[:_MOST_OFFERED]
-            ]
-            more = len(self._offers.sets) - _MOST_OFFERED
-            lines += [Line(styled((f"  {more} more: c", "$muted")))] if more > 0 else []
-        self.query_one("#details", LinkedText).show(lines)
+            self._offers = offers
+            self.query_one("#details", LinkedText).show(invitation_lines(offers))
 
     def _offer(self, offers: Offers, *, is_more: bool) -> None:
         """Let the user choose an engine, or a path with others."""
         self._offers = offers
-        options = {str(number): _describe(found) for number, found in enumerate(offers.sets)}
 
         def finish(key: str) -> None:
             if key:
                 self._load(offers.sets[int(key)], is_more=is_more)
             else:
-                dialogs.ask_path(self.app, "Compare with", "", partial(self._look_at, is_more=is_more))
+                then = partial(self._find_offers, partial(self._take_path, is_more=is_more))
+                dialogs.ask_path(self.app, "Compare with", "", then)
 
-        dialogs.choose(self.app, "Compare with", {**options, "": "another path …"}, finish)
+        dialogs.choose(self.app, "Compare with", {**offers.options, "": "another path …"}, finish)
 
-    def _look_at(self, path: str, *, is_more: bool) -> None:
-        def finish(offers: Offers) -> None:
-            if len(offers.sets) == 1:
-                self._offers = offers
-                self._load(offers.sets[0], is_more=is_more)
-            elif offers.sets:
-                self._offer(offers, is_more=is_more)
-            else:
-                self.notify("No other engine there.", severity="warning", markup=False)
-
-        self.compute(lambda: self._offer_others(self._find([path])), finish)
+    def _take_path(self, offers: Offers, *, is_more: bool) -> None:
+        if len(offers.sets) > 1:
+            self._offer(offers, is_more=is_more)
+        elif offers.sets:
+            self._offers = offers
+            self._load(offers.sets[0], is_more=is_more)
+        else:
+            self.notify("No other engine there.", severity="warning", markup=False)
 
     def _load(self, found: ArtifactSet, *, is_more: bool) -> None:
         assert self._offers is not None
@@ -565,13 +502,3 @@ class ComparePane(EnginePane):
         inner, self.view, self.sort, self.is_reversed, self.is_only_changed = place
         self.show_rows()
         super().return_to(inner)
-
-
-def _draw(section: Section, width: int) -> Iterator[Content]:
-    """Yield the lines of a section."""
-    for line in render_section(section, width).split("\n", allow_blank=True):
-        yield Content.from_rich_text(line)
-
-
-def _describe(found: ArtifactSet) -> str:
-    return f"{printable(found.name)}  {printable(str(found.directory))}"

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from typing import NamedTuple
 
 from textual.content import Content
 
 from trex_tui.compare.blocks import letter
 from trex_tui.compare.noise import Outcome
 from trex_tui.compare.reasons import CAUSE_NAMES, Cause
+from trex_tui.report.document import Section
+from trex_tui.report.text import align_table, render_section
+from trex_tui.report.views.compare import Shown, list_sections
 from trex_tui.report.views.verdicts import describe_verdict
 from trex_tui.screens.block_rows import Blocks, Layers
 from trex_tui.screens.pane import describe_layer
-from trex_tui.text import MISSING, format_ms, format_signed_ms, plural, shorten_middle
-from trex_tui.widgets.text import styled
+from trex_tui.text import MISSING, format_ms, format_signed_ms, plural, printable, shorten_middle
+from trex_tui.widgets.text import Line, styled
 
 _OUTCOMES = {
     Outcome.FASTER: ("faster", "bold $success"),
@@ -22,6 +27,8 @@ _OUTCOMES = {
     Outcome.UNKNOWN: ("significance unknown", "bold"),
 }
 _MOST_LABEL = 32
+_OF_ENGINES = ("difference", "evidence")
+"""Keys of the sections about one engine each."""
 
 
 def head_line(blocks: Blocks, others: Sequence[int], width: int) -> Content:
@@ -107,7 +114,8 @@ def sum_line(blocks: Blocks, others: Sequence[int], shown: Sequence[int]) -> Con
     ends = (comparison.baseline, *others)
     parts = []
     for end in ends:
-        total = format_ms(comparison.sides[end].latency_sum_ms)
+        sum_ms = comparison.sides[end].latency_sum_ms
+        total = "no profile" if sum_ms is None else format_ms(sum_ms)
         known = [time for block in shown if (time := blocks.times[end][block]) is not None]
         part = "" if is_whole else f"{format_ms(sum(known)) if known else MISSING} of "
         parts.append(styled(f"{letter(end)} {part}{total}"))
@@ -156,3 +164,44 @@ def status_lines(blocks: Blocks, layers: Layers, ends: Sequence[int]) -> Content
             text = f"{main}{more} · {describe_layer(blocks.comparison.engines[end], main)}"
         lines.append(styled((letter(end), "$accent"), f" {text}"))
     return Content("\n").join(lines)
+
+
+# Causes
+
+
+class CauseChosen(NamedTuple):
+    """A link to the blocks of a cause, the largest first."""
+
+    blocks: tuple[int, ...]
+
+
+def cause_lines(blocks: Blocks, others: Sequence[int], width: int) -> Iterator[Line]:
+    """Yield the causes of the differences, which add up, and evidence; then cautions, engines and sums."""
+    comparison = blocks.comparison
+    shown = Shown(comparison, comparison.blocks.index, 1)
+    ends = {letter(other).lower(): other for other in others}
+    sections = takewhile(lambda section: section.key != "blocks", list_sections(shown))
+    for section in sorted(sections, key=lambda section: not section.key.startswith(_OF_ENGINES)):
+        name, _, end = section.key.partition("-")
+        if name in _OF_ENGINES and end not in ends:
+            continue
+        if name == "difference":
+            yield from _list_causes(blocks, section, ends[end], width, has_title=len(ends) > 1)
+        else:
+            yield from map(Line, _draw(section, width))
+        yield Line(styled(""))
+
+
+def _list_causes(
+    blocks: Blocks, section: Section, other: int, width: int, *, has_title: bool
+) -> Iterator[Line]:
+    """Yield a line per cause, a link to its blocks. The verdict stands above, unless there are several engines."""
+    if has_title:
+        yield Line(styled((printable(section.title), "bold")))
+    links = [*map(CauseChosen, blocks.comparison.differences[other].reasons["blocks"]), None]
+    for number, row in enumerate(align_table(section, width)):
+        yield Line(styled((row, "" if number else "$muted")), links[number - 1] if number else None)
+
+
+def _draw(section: Section, width: int) -> Iterator[Content]:
+    return map(Content.from_rich_text, render_section(section, width).split("\n", allow_blank=True))

@@ -63,21 +63,28 @@ class BlockTable(TreeTable):
             width, is_right = super()._measure(column)
             usual = max(_USUAL_TEXT, self.size.width // 4)
             self._usual_width = min(self._usual_width, usual)
-            size = min(width, usual) if column.key == "changed" else width, is_right or column.key == "a_index"
+            size = (
+                min(width, usual) if column.key == "changed" else width,
+                is_right or column.key == "a_index",
+            )
         self._sizes[column.key] = size
         return size
 
     def _lay_out(self) -> None:
         super()._lay_out()
-        names, bars = self._keys("_name"), self._keys("_bar")
-        if len(names) == 2:
-            self._lay_out_pair(names)
+        bars = self._keys("_bar")
+        if self._is_pair:
+            self._lay_out_pair(self._keys("_name"))
         elif 0 < sum(cell.column.key in bars for cell in self._cells) < len(bars):  # all or none
             section = self.section
             columns = [column for column in section.columns if column.key not in bars]
             self.section = replace(section, columns=columns)
             super()._lay_out()
             self.section = section
+
+    @property
+    def _is_pair(self) -> bool:
+        return len(self._keys("_name")) == 2
 
     def _keys(self, end: str) -> list[str]:
         return [column.key for column in self.section.columns if column.key.endswith(end)]
@@ -113,7 +120,7 @@ class BlockTable(TreeTable):
         key = cell.column.key
         value = self._column_values(key)[row]
         if key.endswith("_bar"):
-            is_left = "link" in self.section.frame and key == "a_bar"
+            is_left = key == "a_bar" and self._is_pair
             bar = _draw_mirrored(value, cell.width) if is_left else format_bar(value, cell.width)
             kind = kind_style(self._column_values("kind")[row]) or "$primary"
             is_plain = bool(ground) and self.app.current_theme.ansi  # reversed, a full block is a hole
