@@ -115,6 +115,8 @@ class Column:
         if isinstance(value, bool) or type(value).__name__ == "bool_":
             return "yes" if value else "no"
         if isinstance(value, tuple | list):
+            if self.is_list and not value:
+                return MISSING
             is_shape = all(type(entry) is int for entry in value)
             return format_shape(value) if is_shape else printable(", ".join(map(str, value)))
         text = self.unit.write(value)
