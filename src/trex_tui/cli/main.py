@@ -296,11 +296,9 @@ def _help_of(name: str) -> str:
     return command.help or str(import_module(f"trex_tui.cli.{command.module}").HELP)
 
 
-def _make_completion(shell: str) -> str:
-    """Return the script of a shell; it knows every command and option."""
-    import shtab
-
-    parser = CommandParser(prog="trex-tui")
+def build_parser() -> CommandParser:
+    """Return a parser of all commands, for completion and documentation; the program parses with that of one command."""
+    parser = CommandParser(prog="trex-tui", description=_DESCRIPTION, epilog=_EXAMPLES)
     parser.add_argument("--print-completion", choices=_SHELLS)
     commands = parser.add_subparsers(
         dest="command", metavar="COMMAND", prog="trex-tui", parser_class=CommandParser
@@ -310,7 +308,13 @@ def _make_completion(shell: str) -> str:
             make_parser(name, commands.add_parser(name, help=_help_of(name)))
         elif command.group:
             _add_old_parser(name, commands)
-    return str(shtab.complete(parser, shell))
+    return parser
+
+
+def _make_completion(shell: str) -> str:
+    import shtab
+
+    return str(shtab.complete(build_parser(), shell))
 
 
 def _add_old_parser(name: str, commands: Any) -> None:  # noqa: ANN401 - argparse has no public name for it
