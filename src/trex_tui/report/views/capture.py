@@ -94,7 +94,7 @@ class CaptureView:
         self._draw(" · ".join(words) if done_bytes < total_bytes else "")
 
     def end(self, outcome: ProcessOutcome, verdict: RunVerdict) -> None:
-        how = "passed" if verdict.passed else verdict.sentence
+        how = "passed" if verdict.passed else "stopped" if outcome.stopped else "failed"
         self.say(f"{self._title}: {format_clock(outcome.wall_s)} {how}")
 
     def note(self, text: str) -> None:
