@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -66,14 +67,22 @@ def write_hostile(folder: Path, slower: float = 1.0) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def write_report(folder: Path, *options: str) -> Path:
     """The report of two hostile engines."""
-    folder = tmp_path_factory.mktemp("report")
     sets = [write_hostile(folder / "a"), write_hostile(folder / "b", 2.0)]
     target = folder / "report.html"
-    assert main(["report", *map(str, sets), "-o", str(target)]) == 0
+    assert main(["report", *map(str, sets), "-o", str(target), *options]) == 0
     return target
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_report(tmp_path_factory.mktemp("report"))
+
+
+@pytest.fixture(scope="module")
+def interactive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_report(tmp_path_factory.mktemp("interactive"), "--interactive")
 
 
 class Reader(HTMLParser):
@@ -109,26 +118,74 @@ class Reader(HTMLParser):
         self.texts.append(data)
 
 
+def policy_of(page: Reader) -> str:
+    return next(
+        str(value) for _, name, value in page.attributes if name == "content" and "default-src" in str(value)
+    )
+
+
+def hash_of(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
 def test_page_is_sound_and_holds_nothing_but_ours(written: Path) -> None:
     text = written.read_text(encoding="utf-8")
     page = Reader(text)
-    assert text.count("<script") == text.count("<style") == 1
-    policy = next(
-        value for _, name, value in page.attributes if name == "content" and "default-src" in str(value)
-    )
-    assert policy is not None
+    policy = policy_of(page)
     assert policy.startswith("default-src 'none'; ")
     assert "unsafe" not in policy
-    for kind in ("script", "style"):
-        digest = base64.b64encode(hashlib.sha256(page.sources[kind].encode()).digest()).decode()
-        assert f"{kind}-src 'sha256-{digest}'" in policy
+    assert f"style-src {hash_of(page.sources['style'])}" in policy
     assert {
         name for _, name, _ in page.attributes if name.startswith("on") or name in ("style", "src")
     } == set()
     assert {value[:1] for _, name, value in page.attributes if name == "href" and value} == {"#"}
-    assert page.tags.isdisjoint({"img", "link", "iframe", "object", "embed", "base", "form"})
+    assert page.tags.isdisjoint({"script", "img", "link", "iframe", "object", "embed", "base", "form"})
     assert not re.search(r"url\(|@import", page.sources["style"])
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202e\ud800]", text)
+
+
+def test_an_interactive_page_names_its_scripts(interactive: Path) -> None:
+    text = interactive.read_text(encoding="utf-8")
+    policy = policy_of(Reader(text))
+    scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    assert len(scripts) == 2
+    assert f"script-src {' '.join(map(hash_of, scripts))}" in policy
+    assert policy.startswith("default-src 'none'; ")
+    assert "script-src 'unsafe" not in policy
+    (data,) = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', text, re.DOTALL)
+    assert len(json.loads(data)) > 6
+    assert text.count("<script") == 3
+
+
+@pytest.mark.parametrize("options", [(), ("--interactive",)], ids=["tables", "interactive"])
+def test_without_altair_tables_and_a_sentence(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    folder = str(write_hostile(tmp_path))
+    code = main(["report", folder, "--format", "html", *options])
+    out, err = capsys.readouterr()
+    if options:
+        assert (code, out) == (2, "")
+        assert "--interactive needs Altair" in err
+        return
+    assert code == 0
+    assert "trex-tui[report]" in out
+    assert "<figure" not in out
+    assert out.count("<table>") > 5
+
+
+def test_without_jinja_a_line_of_help(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert main(["report", str(write_hostile(tmp_path)), "--format", "html"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "HTML needs Jinja2: pip install 'trex-tui[report]'" in err
 
 
 def test_anchors_lead_somewhere_and_are_unique(written: Path) -> None:
@@ -146,18 +203,23 @@ def test_every_name_is_there_as_text(written: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory, written: Path) -> Iterator[Page]:
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     program = find_chromium()
     if program is None:
         pytest.skip("no Chromium on the path; Debian: apt-get install chromium")
     with browsing(program, tmp_path_factory.mktemp("chromium")) as found:
-        found.open(written)
         yield found
+
+
+@pytest.fixture
+def page(browser: Page, interactive: Path) -> Page:
+    browser.open(interactive)
+    return browser
 
 
 COLUMN = """
 (() => {
-  const table = document.querySelector("#engine-1-hot-layers table");
+  const table = [...document.querySelectorAll("table")].find((one) => one.tHead.textContent.includes("Tactic"));
   const head = [...table.tHead.rows[0].cells].find((one) => one.textContent === %s);
   if (%s) head.querySelector("button").click();
   return [head.getAttribute("aria-sort"), [...table.tBodies[0].rows].map((row) => row.cells[head.cellIndex].textContent)];
@@ -165,21 +227,24 @@ COLUMN = """
 """
 
 
-def column(page: Page, heading: str, *, click: bool) -> tuple[str, list[str]]:
+def column(page: Page, heading: str, *, click: bool) -> tuple[str | None, list[str]]:
     order, cells = page.evaluate(COLUMN % (json.dumps(heading), json.dumps(click)))
     return order, cells
 
 
-def test_a_browser_runs_nothing_of_what_names_say(page: Page, written: Path) -> None:
-    assert page.evaluate("typeof window.hacked") == "undefined"
-    assert page.evaluate("document.scripts.length") == 1
-    assert (
-        page.evaluate("document.querySelectorAll('img, link, iframe, [onload], [onerror], [onclick]').length")
-        == 0
-    )
-    assert page.evaluate("document.querySelectorAll('svg').length") > 10
-    assert page.requests == [written.as_uri()]
-    assert page.complaints == []
+@pytest.mark.parametrize("name", ["written", "interactive"])
+def test_a_browser_runs_nothing_of_what_names_say(
+    browser: Page, name: str, request: pytest.FixtureRequest
+) -> None:
+    file: Path = request.getfixturevalue(name)
+    browser.events.clear()
+    browser.open(file)
+    assert browser.evaluate("typeof window.hacked") == "undefined"
+    harmful = "document.querySelectorAll('img, link, iframe, [onload], [onerror], [onclick]').length"
+    assert browser.evaluate(harmful) == 0
+    assert browser.evaluate("document.querySelectorAll('svg').length") > 10
+    assert [request for request in browser.requests if not request.startswith("data:")] == [file.as_uri()]
+    assert browser.complaints == []
 
 
 def test_a_click_sorts_by_value(page: Page) -> None:
@@ -190,17 +255,18 @@ def test_a_click_sorts_by_value(page: Page) -> None:
     order, times = column(page, "ms", click=True)
     assert (order, [float(time) for time in times]) == ("ascending", sorted(values))
     order, _ = column(page, "ms", click=True)
-    assert (order, column(page, "#", click=False)[1]) == ("none", before)
+    assert (order, column(page, "#", click=False)[1]) == (None, before)
     order, kinds = column(page, "Kind", click=True)
     assert (order, kinds) == ("ascending", sorted(kinds))
-    assert column(page, "ms", click=False)[0] == "none"
+    assert column(page, "ms", click=False)[0] is None
     order, places = column(page, "#", click=True)
     assert [int(place) for place in places] == sorted(map(int, places), reverse=True)
     assert page.complaints == []
 
 
 def test_keys_reach_the_heads(page: Page) -> None:
-    page.evaluate("document.querySelector('#engine-1-hot-layers th:nth-child(1) button').focus()")
+    table = "[...document.querySelectorAll('table')].find((one) => one.tHead.textContent.includes('Tactic'))"
+    page.evaluate(f"{table}.querySelector('th:nth-child(1) button').focus()")
     before = column(page, "#", click=False)[0]
     for kind in ("keyDown", "keyUp"):
         page.call(
@@ -225,13 +291,17 @@ def test_colours_follow_the_reader(page: Page) -> None:
     assert page.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
 
 
-def test_a_comparison_sorts_by_raw_values(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_an_interactive_page_sorts_by_raw_values(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for name, ms in (("a", 1.0), ("b", 0.75)):
         write_graph(tmp_path / name / f"{name}.graph.json", chain("one"), ["t0", "t1"])
         write_profile(tmp_path / name / f"{name}.profile.json", [("one", ms)])
-    assert main(["report", str(tmp_path / "a"), str(tmp_path / "b"), "--format", "html"]) == 0
+    paths = [str(tmp_path / name) for name in "ab"]
+    assert main(["report", *paths, "--format", "html", "--interactive"]) == 0
     page = capsys.readouterr().out
-    assert '<td data-value="0.75">0.7500 (1)</td><td data-value="-0.25">−0.2500</td>' in page
+    assert (
+        '<td class="number" data-value="0.75">0.7500</td><td class="number" data-value="-0.25">−0.2500</td>'
+        in page
+    )
 
 
 def test_endless_names_make_no_endless_page(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -60,6 +60,8 @@ _NO_STEPS = ("engine build", "engine generation", "inference")
 """Phases that are no step of a build."""
 _LEAST_SHARE = 0.25
 """Share of a build that makes its longest step worth a line."""
+_OF_RUNS = ("Times", "Stability", "Slowest layer")
+"""Facts that a report has elsewhere."""
 _MOST_RUNS, _LONGEST = 4, 100
 
 
@@ -103,8 +105,10 @@ def build_sections(engine: Engine, top: int | None = 10) -> Iterator[Section]:
     join = join_build(engine)
     if join is not None:
         result = result_section(join, engine)
-        yield replace(result, title="Build", sentences=[f"{result.title}."])
+        facts = [fact for fact in result.facts if fact.column.title not in _OF_RUNS]
+        yield replace(result, title="Build", sentences=[f"{result.title}."], facts=facts)
         yield from list_sections(join, engine, top)
+        yield replace(_log_section(join.trace), audience="people")
 
 
 def check_log(trace: BuildTrace) -> None:

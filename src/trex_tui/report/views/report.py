@@ -18,6 +18,7 @@ from trex_tui.column import Column
 from trex_tui.compare.blocks import letter
 from trex_tui.compare.comparison import MOST_ENGINES, Comparison, compare
 from trex_tui.engine.model import Engine
+from trex_tui.engine.names import short_tactics
 from trex_tui.errors import Note
 from trex_tui.frames import TEXT
 from trex_tui.lint.config import LintConfig
@@ -35,6 +36,7 @@ from trex_tui.report.views.layers import (
     limit_rows,
     module_section,
     roofline_sections,
+    totals_section,
 )
 from trex_tui.report.views.lint import (
     FINDING,
@@ -155,6 +157,10 @@ def _engine_report(linted: Linted, top: int | None) -> Iterator[Section]:
             bar = "latency_ms" if engine.has_profile else ""
             yield limit_rows(replace(modules, audience="all", bar=bar), top)
         yield from _charts(engine, "kind-precision", "tactic")
+        what = "Time" if engine.has_profile else "Layers"
+        tactics = totals_section(engine, ["kind", "tactic"], f"{what} by kind and tactic", key="by_tactic")
+        tactics = replace(tactics, shorten={"tactic": short_tactics(engine).fit})
+        yield drop_empty_columns(limit_rows(tactics, top))
         yield from roofline_sections(engine)
         yield from _charts(engine, "roofline")
     yield from memory_sections(engine, top)
