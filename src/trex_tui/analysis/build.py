@@ -72,7 +72,8 @@ class LayerChoice:
         is_ambiguous: Several combinations agree with the engine, and `combination` is the first of them.
         table: For a part of a Myelin layer, the table of its operator.
         chosen: The chosen tactic, with its time; None without a time.
-        fastest: The fastest of the combination, over all runners; the builder may prefer another.
+        contenders: Everything timed in the combination, over all runners, the fastest first.
+        fastest: The first of them; the builder may prefer another.
         second: The fastest other than `chosen`.
         agrees: Whether the log's choice is the engine's tactic; None if either is unknown.
         reformat: For a reformat layer, why it was inserted and its measured cost.
@@ -87,6 +88,7 @@ class LayerChoice:
     is_ambiguous: bool = False
     table: MyelinTable | None = None
     chosen: Contender | None = None
+    contenders: tuple[Contender, ...] = ()
     fastest: Contender | None = None
     second: Contender | None = None
     agrees: bool | None = None
@@ -415,22 +417,21 @@ def _list_contenders(choice: LayerChoice, log: _Log) -> list[Contender]:
     """Return everything timed in the formats of a layer, or for its operator, the fastest first; each with its best time."""
     if choice.table is not None:
         rows = choice.table.tactics
-        found = [
-            Contender("Myelin", None, row.name, row.time_ms) for row in rows if row.time_ms is not None
-        ]
+        found = [Contender("Myelin", None, row.name, row.time_ms) for row in rows if row.time_ms is not None]
         return sorted(found, key=attrgetter("time_ms"))
     if choice.combination is None:
         return []
     best: dict[tuple[str, str | None], Contender] = {}
     for trial in log.find_timed(choice.tuning.name if choice.tuning else "", choice.combination).runners:
-        for contender in _timed(trial):
+        for contender in list_timed(trial):
             key = (contender.runner, contender.id)
             if key not in best or contender.time_ms < best[key].time_ms:
                 best[key] = contender
     return sorted(best.values(), key=attrgetter("time_ms"))
 
 
-def _timed(trial: RunnerTrial) -> list[Contender]:
+def list_timed(trial: RunnerTrial) -> list[Contender]:
+    """Return the tactics of a runner with their times; if none is listed, its fastest."""
     timed = [(tactic.id, tactic.name, tactic.time_ms) for tactic in trial.tactics]
     if not any(time_ms is not None for *_, time_ms in timed):
         timed = [(trial.fastest_id or "", None, trial.fastest_ms)]
@@ -448,6 +449,7 @@ def _with_contenders(choice: LayerChoice, layer: _Layer, log: _Log) -> LayerChoi
     return replace(
         choice,
         chosen=chosen,
+        contenders=tuple(contenders),
         fastest=contenders[0] if contenders else None,
         second=others[0] if chosen and others else None,
     )

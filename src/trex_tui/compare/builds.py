@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from trex_tui.analysis.build import NEAR_TIE_PCT, BuildJoin, Contender, LayerChoice, join_build
+from trex_tui.analysis.build import NEAR_TIE_PCT, BuildJoin, Contender, LayerChoice, join_build, list_timed
 from trex_tui.buildlog.tactics import FormatCombination, SkippedTactic
 from trex_tui.compare.blocks import key_of, letter
 from trex_tui.compare.changes import ChangeKind
@@ -185,28 +185,58 @@ def _load_build(engine: Engine, position: int) -> tuple[BuildJoin | None, str]:
     return None, f"The log of {name} has no tactics: it is truncated, or from another run."
 
 
+class _Identity(NamedTuple):
+    """A tactic, in a form comparable between builds.
+
+    Attributes:
+        name: Name of the kernel; None if unknown.
+        runner, number: None unless they mean the same in both builds.
+    """
+
+    tactic: str | None
+    name: str | None
+    runner: str | None
+    number: str | None
+
+    def is_tactic(self, runner: str, number: str | None, name: str | None) -> bool:
+        if self.number is not None and number is not None:
+            return number == self.number and (self.runner is None or runner == self.runner)
+        return name is not None and name == self.name
+
+
+class _Side(NamedTuple):
+    """The main layer of a block in one engine.
+
+    Attributes:
+        choice: Its choice; None if the log does not have it.
+    """
+
+    position: int
+    layer: int
+    has_log: bool
+    choice: LayerChoice | None
+    tactic: _Identity
+
+
 def _explain_block(
     comparison: Comparison, engine: int, block: int, joins: Sequence[BuildJoin | None]
 ) -> BlockBuild:
-    positions = comparison.baseline, engine
-    layers = [_find_main_layer(comparison, position, block) for position in positions]
-    own = [_find_choice(join, layer) for join, layer in zip(joins, layers, strict=True)]
-    versions = {comparison.sides[position].tensorrt_version for position in positions}
-    tactics = [
-        _Identity.of(comparison.engines[position], layer, choice, is_same_version=len(versions) == 1)
-        for position, layer, choice in zip(positions, layers, own, strict=True)
-    ]
-    first, second = (
-        _build_choice(positions[side], layers[side], joins[side], own[side], tactics, own[1 - side], side)
-        for side in (0, 1)
-    )
-    sides = comparison.sides
+    ends = comparison.sides[comparison.baseline], comparison.sides[engine]
+    is_same_version = ends[0].tensorrt_version == ends[1].tensorrt_version
+    sides = []
+    for position, join in zip((comparison.baseline, engine), joins, strict=True):
+        layer = _find_main_layer(comparison, position, block)
+        choice = join.choices[layer] if join is not None and layer < len(join.choices) else None
+        choice = choice if choice is not None and choice.tuning is not None else None
+        tactic = _identify(comparison.engines[position], layer, choice, is_same_version=is_same_version)
+        sides.append(_Side(position, layer, join is not None, choice, tactic))
+    choices = _describe_choice(sides[0], sides[1]), _describe_choice(sides[1], sides[0])
     because = _find_reason(
-        (first, second),
+        choices,
         has_other_precision=ChangeKind.PRECISION in _kinds(comparison, engine, block),
-        has_other_device=has_other_device(sides[engine], sides[comparison.baseline]),
+        has_other_device=has_other_device(*ends),
     )
-    return BlockBuild(block, because, (first, second))
+    return BlockBuild(block, because, choices)
 
 
 def _find_main_layer(comparison: Comparison, position: int, block: int) -> int:
@@ -224,107 +254,42 @@ def _find_main_layer(comparison: Comparison, position: int, block: int) -> int:
     return int(rows.sort_values(order, ascending=False, kind="stable").index[0])
 
 
-def _find_choice(join: BuildJoin | None, layer: int) -> LayerChoice | None:
-    choice = join.choices[layer] if join is not None and layer < len(join.choices) else None
-    return choice if choice is not None and choice.tuning is not None else None
+def _identify(engine: Engine, layer: int, choice: LayerChoice | None, *, is_same_version: bool) -> _Identity:
+    kernel, value, layer_type = (
+        str(text) if isinstance(text := engine.layers[key].iloc[layer], str) else None
+        for key in ("tactic", "tactic_value", "layer_type")
+    )
+    chosen = choice.chosen if choice else None
+    number = chosen.id if chosen is not None else choice.tactic_id if choice else None
+    if number is not None and not is_same_version and int(number, 16) < _LEAST_HASH:
+        number = None
+    name = (chosen.name if chosen else None) or kernel
+    return _Identity(kernel or value, name, chosen.runner if chosen else layer_type, number)
 
 
-class _Identity(NamedTuple):
-    """A tactic, in a form comparable between builds.
-
-    Attributes:
-        name: Name of the kernel; None if unknown.
-        runner, number: None unless they mean the same in both builds.
-    """
-
-    tactic: str | None
-    name: str | None
-    runner: str | None
-    number: str | None
-
-    @classmethod
-    def of(
-        cls, engine: Engine, layer: int, choice: LayerChoice | None, *, is_same_version: bool
-    ) -> _Identity:
-        kernel, value, layer_type = (
-            str(text) if isinstance(text := engine.layers[key].iloc[layer], str) else None
-            for key in ("tactic", "tactic_value", "layer_type")
-        )
-        chosen = choice.chosen if choice else None
-        number = chosen.id if chosen is not None else choice.tactic_id if choice else None
-        if number is not None and not is_same_version and int(number, 16) < _LEAST_HASH:
-            number = None
-        name = (chosen.name if chosen else None) or kernel
-        return cls(kernel or value, name, chosen.runner if chosen else layer_type, number)
-
-    def is_tactic(self, runner: str, number: str | None, name: str | None) -> bool:
-        if self.number is not None and number is not None:
-            return number == self.number and (self.runner is None or runner == self.runner)
-        return name is not None and name == self.name
-
-
-def _build_choice(
-    position: int,
-    layer: int,
-    join: BuildJoin | None,
-    choice: LayerChoice | None,
-    tactics: Sequence[_Identity],
-    other: LayerChoice | None,
-    side: int,
-) -> BuildChoice:
+def _describe_choice(side: _Side, other: _Side) -> BuildChoice:
+    choice = side.choice
     if choice is None or choice.tuning is None:
-        missing = "no log" if join is None else "not in the log"
-        return BuildChoice(position, layer, tactics[side].tactic, missing)
-    combination, candidates = choice.combination, _list_candidates(choice)
+        missing = "not in the log" if side.has_log else "no log"
+        return BuildChoice(side.position, side.layer, side.tactic.tactic, missing)
+    combination = choice.combination
     skipped = [*_list_skipped([combination])] if combination else choice.tuning.skipped
-    precision_ms = None
-    if other is not None and other.precision is not None and other.precision != choice.precision:
-        costs = (cost.time_ms for cost in choice.precisions if cost.precision == other.precision)
-        precision_ms = next(costs, None)
+    precision = other.choice.precision if other.choice else None
+    others = (cost.time_ms for cost in choice.precisions if cost.precision == precision)
     return BuildChoice(
-        engine=position,
-        layer=layer,
-        tactic=tactics[side].tactic,
+        engine=side.position,
+        layer=side.layer,
+        tactic=side.tactic.tactic,
         chosen=choice.chosen,
         margin_pct=choice.margin_pct,
-        candidates=tuple(candidates),
+        candidates=choice.contenders,
         skipped=len(skipped),
         formats=combination.text if combination else "",
         is_cached=bool(combination and combination.is_cached),
         reused_from=choice.reused_from,
-        other=_find_other(tactics[1 - side], choice, candidates),
-        other_precision_ms=precision_ms,
+        other=_find_other(other.tactic, choice),
+        other_precision_ms=next(others, None) if precision not in (None, choice.precision) else None,
     )
-
-
-def _list_candidates(choice: LayerChoice) -> list[Contender]:
-    """Return everything timed in the formats of a layer, or for its operator, the fastest first; each with its best time."""
-    if choice.table is not None:
-        rows = choice.table.tactics
-        timed = [Contender("Myelin", None, row.name, row.time_ms) for row in rows if row.time_ms is not None]
-    elif choice.combination is None:
-        timed = []
-    else:
-        timed = list(_list_timed([choice.combination]))
-    best = {
-        (contender.runner, contender.id or contender.name): contender for contender in _by_time(timed)[::-1]
-    }
-    return _by_time(best.values())
-
-
-def _by_time(contenders: Iterable[Contender]) -> list[Contender]:
-    return sorted(contenders, key=lambda contender: contender.time_ms)
-
-
-def _list_timed(combinations: Iterable[FormatCombination]) -> Iterator[Contender]:
-    for combination in combinations:
-        for trial in combination.runners:
-            timed = [(tactic.id, tactic.name, tactic.time_ms) for tactic in trial.tactics]
-            if not any(time_ms is not None for *_, time_ms in timed):
-                timed = [(trial.fastest_id or "", None, trial.fastest_ms)]
-            for number, name, time_ms in timed:
-                if time_ms is not None:
-                    yield Contender(trial.runner, number or None, name, time_ms)
 
 
 def _list_skipped(combinations: Iterable[FormatCombination]) -> Iterator[tuple[str, SkippedTactic]]:
@@ -333,12 +298,12 @@ def _list_skipped(combinations: Iterable[FormatCombination]) -> Iterator[tuple[s
             yield from ((trial.runner, skipped) for skipped in trial.skipped)
 
 
-def _find_other(identity: _Identity, choice: LayerChoice, candidates: Sequence[Contender]) -> OtherTactic:
+def _find_other(identity: _Identity, choice: LayerChoice) -> OtherTactic:
     """Find what became of another engine's tactic."""
     if identity.name is None and identity.number is None:
         return OtherTactic(Fate.UNKNOWN)
     chosen = choice.chosen
-    for rank, contender in enumerate(candidates, start=1):
+    for rank, contender in enumerate(choice.contenders, start=1):
         if identity.is_tactic(contender.runner, contender.id, contender.name):
             is_chosen = chosen is not None and identity.is_tactic(chosen.runner, chosen.id, chosen.name)
             fate = Fate.CHOSEN if is_chosen else Fate.TIMED
@@ -347,16 +312,18 @@ def _find_other(identity: _Identity, choice: LayerChoice, candidates: Sequence[C
     combinations = choice.tuning.combinations if choice.tuning else ()
     if skipped := _find_skipped(identity, own):
         return OtherTactic(Fate.SKIPPED, skipped=skipped)
+    trials = (trial for combination in combinations for trial in combination.runners)
     times = [
         timed.time_ms
-        for timed in _list_timed(combinations)
+        for trial in trials
+        for timed in list_timed(trial)
         if identity.is_tactic(timed.runner, timed.id, timed.name)
     ]
     if times:
         return OtherTactic(Fate.OTHER_FORMATS, min(times), _compare(min(times), chosen))
     if skipped := _find_skipped(identity, combinations):
         return OtherTactic(Fate.SKIPPED, skipped=skipped)
-    return OtherTactic(Fate.NOT_TRIED if candidates else Fate.UNKNOWN)
+    return OtherTactic(Fate.NOT_TRIED if choice.contenders else Fate.UNKNOWN)
 
 
 def _compare(time_ms: float, chosen: Contender | None) -> float | None:
