@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from capture_bench import Bench
 
+from capture_bench import Bench
 from fake_trtexec import VERSIONS, calls
 from fake_trtexec.kit import COMPLETE, fifo, is_running, wait_for
 from onnx_bytes import MODEL
@@ -21,7 +21,7 @@ from trex_tui.artifacts.kinds import FileKind
 from trex_tui.capture import staging as filing
 from trex_tui.capture.options import check_cache
 from trex_tui.capture.process import Stop
-from trex_tui.capture.staging import Names, Workspace
+from trex_tui.capture.staging import Workspace
 from trex_tui.errors import TrexError
 
 
@@ -369,7 +369,10 @@ class TestFailedEngine:
         assert bench.names() == COMPLETE
         assert (bench.outdir / "net.engine").read_bytes() == engine
         runs = manifest_of(bench)["runs"]
-        assert [(run["role"], run.get("reused", False)) for run in runs] == [("build", True), ("profile", False)]
+        assert [(run["role"], run.get("reused", False)) for run in runs] == [
+            ("build", True),
+            ("profile", False),
+        ]
         assert manifest_of(bench)["model"]["path"].endswith("net.onnx")
 
     def test_it_fails_again(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,8 @@ _COMPATIBILITY = (
 )
 _TRTEXEC = "trtexec, samples/common/sampleOptions.cpp: https://github.com/NVIDIA/TensorRT"
 _SUFFIXED = re.compile(r"workspace:(?P<number>\d+(?:\.\d+)?)(?P<unit>[KMGkmg]i?[Bb]|[Bb])\b")
-_WORKSPACE = re.compile(r"workspace:\s*([-+\d.eE]+)\s*MiB")
+_WORKSPACE = re.compile(r"workspace: +([-+\d.eE]+)\s*MiB")
+"""As trtexec prints it; without the blank it is an argument."""
 _MEMORY = re.compile(r"(?P<mib>\d{1,9}) MiB")
 _TOO_LARGE = re.compile(r"Device request: (?P<wanted>\d{1,9}) ?MB Available: (?P<there>\d{1,9}) ?MB")
 _MIB = 1 << 20

@@ -9,6 +9,7 @@ from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.layer_words import OPEN_BLOCK
 from trex_tui.engine.onnx_join import OnnxJoin
 from trex_tui.engine.onnx_model import OnnxNode
+from trex_tui.frames import plain_values
 from trex_tui.lint.context import FUSION_CATALOG, Context, issue
 from trex_tui.lint.rule import (
     HIGH,
@@ -158,12 +159,16 @@ class _Place(NamedTuple):
     is_closed: bool
 
 
-def _column(join: OnnxJoin, key: str) -> list[Any]:
-    return list(join.layers[key])
+def _column(context: Context, key: str) -> list[Any]:
+    """Return what is known about the nodes of each layer."""
+    if ("onnx", key) not in context.kept:
+        context.kept["onnx", key] = plain_values(context.engine.onnx.layers[key])
+    values: list[Any] = context.kept["onnx", key]
+    return values
 
 
-def _is_block(join: OnnxJoin, layer: int) -> bool:
-    return bool(_column(join, "onnx_evidence")[layer] == "range")
+def _is_block(context: Context, layer: int) -> bool:
+    return bool(_column(context, "onnx_evidence")[layer] == "range")
 
 
 def _find_place(context: Context, join: OnnxJoin, nodes: Collection[int]) -> _Place | None:
@@ -172,11 +177,11 @@ def _find_place(context: Context, join: OnnxJoin, nodes: Collection[int]) -> _Pl
     if not wanted <= join.holders.keys():
         return None
     layers = sorted({layer for node in nodes for layer in join.holders[node]})
-    held, doubtful = _column(join, "nodes"), _column(join, "doubtful")
+    held, doubtful = _column(context, "nodes"), _column(context, "doubtful")
     if any(not wanted.isdisjoint(doubtful[layer]) for layer in layers):
         return None
     whole = [layer for layer in layers if wanted.issubset(held[layer])]
-    is_closed = any(_is_block(join, layer) for layer in whole)
+    is_closed = any(_is_block(context, layer) for layer in whole)
     return _Place(tuple(filter(context.takes_time, layers)), bool(whole), is_closed)
 
 
@@ -186,9 +191,9 @@ def _describe_hidden(count: int, what: str) -> NotChecked:
     return not_checked(f"{count} {what} {are} whole in a closed block. {OPEN_BLOCK}")
 
 
-def _own_layers(join: OnnxJoin, layers: Iterable[int], nodes: Collection[int]) -> list[int]:
+def _own_layers(context: Context, layers: Iterable[int], nodes: Collection[int]) -> list[int]:
     """Return the layers that have no other nodes than these: their time is theirs."""
-    held = _column(join, "nodes")
+    held = _column(context, "nodes")
     return [layer for layer in layers if set(held[layer]) <= set(nodes)]
 
 
@@ -206,15 +211,15 @@ def _name_nodes(names: Iterable[str]) -> str:
     return ", ".join(named[:_MOST_NAMED]) + (" …" if len(named) > _MOST_NAMED else "")
 
 
-def _judge(join: OnnxJoin, layers: Iterable[int]) -> Confidence:
+def _judge(context: Context, layers: Iterable[int]) -> Confidence:
     """Return high if the layers state their nodes; medium if these were found between others."""
-    evidence = _column(join, "onnx_evidence")
+    evidence = _column(context, "onnx_evidence")
     return HIGH if all(evidence[layer] in ("metadata", "name") for layer in layers) else MEDIUM
 
 
-def _open_too(join: OnnxJoin, layers: Iterable[int], remedy: str) -> str:
+def _open_too(context: Context, layers: Iterable[int], remedy: str) -> str:
     """Return the remedy, with what would open a closed block among the layers."""
-    return f"{remedy} {OPEN_BLOCK}" if any(_is_block(join, layer) for layer in layers) else remedy
+    return f"{remedy} {OPEN_BLOCK}" if any(_is_block(context, layer) for layer in layers) else remedy
 
 
 _ATTENTION_REMEDY = str(unfused_attention.remedy)
@@ -253,10 +258,10 @@ def split_attention(context: Context) -> Findings:
             f"The {pattern.label} at {context.quote(place.layers[0])} runs as {len(place.layers)} kernels "
             f"({context.format_time(*place.layers)}); the scores go to memory and back.",
             place.layers,
-            confidence=_judge(join, place.layers),
-            savings=context.times(_own_layers(join, place.layers, light)),
+            confidence=_judge(context, place.layers),
+            savings=context.times(_own_layers(context, place.layers, light)),
             evidence=_evidence(context, join, pattern._replace(nodes=tuple(core)), place.layers),
-            remedy=_open_too(join, place.layers, _ATTENTION_REMEDY),
+            remedy=_open_too(context, place.layers, _ATTENTION_REMEDY),
             group="attentions of the model run as several kernels",
         )
     if hidden:
@@ -293,15 +298,15 @@ def split_normalization(context: Context) -> Findings:
         if place is None or place.is_fused or len(place.layers) < 2:
             hidden += place is not None and place.is_closed
             continue
-        own, longest = _own_layers(join, place.layers, pattern.nodes), context.longest(place.layers)
+        own, longest = _own_layers(context, place.layers, pattern.nodes), context.longest(place.layers)
         yield finding(
             f"The {pattern.label} at {context.quote(place.layers[0])} runs as {len(place.layers)} kernels "
             f"({context.format_time(*place.layers)}).",
             place.layers,
-            confidence=_judge(join, place.layers),
+            confidence=_judge(context, place.layers),
             savings=context.times(layer for layer in own if layer != longest),
             evidence=_evidence(context, join, pattern._replace(nodes=tuple(nodes)), place.layers),
-            remedy=_open_too(join, place.layers, _NORM_REMEDY),
+            remedy=_open_too(context, place.layers, _NORM_REMEDY),
             group="normalizations of the model run as several kernels",
         )
     if hidden:
@@ -331,7 +336,7 @@ def unfolded_constant(context: Context) -> Findings:
     join: OnnxJoin = context.engine.onnx
     constants = _find_constants(join)
     for layer in range(len(context.engine)):
-        is_skipped = _is_block(join, layer) or context.kinds[layer] == LayerKind.CONSTANT
+        is_skipped = _is_block(context, layer) or context.kinds[layer] == LayerKind.CONSTANT
         nodes = [] if is_skipped or not context.takes_time(layer) else join.nodes(layer)
         is_constant = all(constants.issuperset(filter(None, node.outputs)) for node in nodes)
         if not nodes or not is_constant or _KEPT.issuperset(node.op for node in nodes):

@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers import layer, tensor
+from lint_kit import (
+    A100,
+    CUDA32,
+    LINEAR32,
+    RTX_3090,
+    TC16,
+    WINOGRAD,
+    conv,
+    engine_of,
+    findings,
+    gemm,
+    not_checked,
+    severity,
+)
+from trex_tui.analysis.roofline import find_tiling
+from trex_tui.lint.rule import Confidence, FindingSeverity
+
+SIMT = "sm80_xmma_gemm_f16f16_f32f32_f32_tn_n_tilesize32x32x8_stage3_warpsize1x2x1_ffma_aligna2_alignc2"
+GEMV = "sm50_xmma_cublas_gemvx_f16f16_f32_f32_tn_n_int32_unit_n_launch_param4x32x32_strided_unit_stride"
+SPLIT_K = TC16 + "_splitK4"
+
+
+class TestCudaCores:
+    def test_gemm(self, tmp_path: Path) -> None:
+        engine = engine_of(tmp_path, [gemm("slow", "a", "b", tactic=SIMT)], [1.0])
+        (found,) = findings(engine, "GEMM001")
+        assert 0.9 < (found.saving_ms or 0) < 1.0
+
+    def test_attention(self, tmp_path: Path) -> None:
+        heads = [tensor(name, 8, 1024, 64) for name in "qkv"]
+        raw = layer("mha", "kgen_mha", heads, [tensor("o", 8, 1024, 64)], TacticName=SIMT)
+        assert len(findings(engine_of(tmp_path, [raw], [1.0]), "GEMM001")) == 1
+
+    @pytest.mark.parametrize(
+        "near",
+        [
+            gemm("tensor cores", "a", "b"),
+            gemm("one row", "a", "b", rows=1, tactic=GEMV),
+            gemm("one column", "a", "b", columns=1, tactic=GEMV),
+            gemm("three by three", "a", "b", rows=4096, columns=3, inner=3, tactic=SIMT),
+            gemm("single", "a", "b", tactic="ampere_sgemm_32x32_sliced1x4_relu_tn_v1", dtype="Float"),
+        ],
+        ids=lambda raw: raw["Name"],
+    )
+    def test_near_misses(self, tmp_path: Path, near: dict[str, object]) -> None:
+        engine = engine_of(tmp_path, [near], [1.0])
+        assert findings(engine, "GEMM001") == []
+        assert not_checked(engine, "GEMM001") == []
+
+    def test_unknown_tactic(self, tmp_path: Path) -> None:
+        engine = engine_of(tmp_path, [gemm("?", "a", "b", tactic="something_new")], [1.0])
+        assert findings(engine, "GEMM001") == []
+        assert [one.layers for one in not_checked(engine, "GEMM001")] == [1]
+
+
+class TestAlignment:
+    def test_one_finding_for_each_shape(self, tmp_path: Path) -> None:
+        layers = [gemm(f"head{place}", "a", f"h{place}", columns=50) for place in range(3)]
+        layers.append(gemm("other", "a", "o", columns=11))
+        found = findings(engine_of(tmp_path, layers, [1.0] * 4), "GEMM002")
+        assert [one.layers for one in found] == [(0, 1, 2), (3,)]
+        assert found[0].savings_ms[0] == pytest.approx(1 - 50 / 56)
+        assert "N = 50" in found[0].message
+        assert "K" not in found[0].message.split(",")[0]
+
+    @pytest.mark.parametrize(
+        "near",
+        [
+            gemm("aligned", "a", "b", columns=48),
+            gemm("CUDA cores", "a", "b", columns=50, tactic=SIMT),
+            gemm("one row", "a", "b", rows=1, columns=50),
+            gemm("one column", "a", "b", columns=1),
+        ],
+        ids=lambda raw: raw["Name"],
+    )
+    def test_near_misses(self, tmp_path: Path, near: dict[str, object]) -> None:
+        assert findings(engine_of(tmp_path, [near], [1.0]), "GEMM002") == []
+
+    def test_too_short_to_matter(self, tmp_path: Path) -> None:
+        layers = [gemm("odd", "a", "b", columns=50), gemm("large", "a", "c")]
+        assert findings(engine_of(tmp_path, layers, [0.0004, 1.0]), "GEMM002") == []
+
+    def test_unknown_sizes(self, tmp_path: Path) -> None:
+        engine = engine_of(tmp_path, [gemm("?", "a", "b", rows=-1, columns=50)], [1.0])
+        assert findings(engine, "GEMM002") == []
+        assert "dynamic" in not_checked(engine, "GEMM002")[0].reason
+
+
+class TestReadingWeights:
+    def test_bound_by_its_weights(self, tmp_path: Path) -> None:
+        # 32 MiB at 1.935 TB/s take 0.0173 ms.
+        layers = [gemm("fc", "a", "b", rows=1, columns=4096, inner=4096, tactic=GEMV)]
+        (found,) = findings(engine_of(tmp_path, layers, [0.02]), "GEMM003")
+        assert found.confidence is Confidence.HIGH
+        assert found.saving_ms == pytest.approx(0.01, rel=1e-3)
+
+    @pytest.mark.parametrize(
+        ("rows", "time"), [(1, 0.05), (64, 0.02)], ids=["waits for its launch", "many rows"]
+    )
+    def test_near_misses(self, tmp_path: Path, rows: int, time: float) -> None:
+        layers = [gemm("fc", "a", "b", rows=rows, columns=4096, inner=4096)]
+        assert findings(engine_of(tmp_path, layers, [time]), "GEMM003") == []
+
+    def test_what_it_needs(self, tmp_path: Path) -> None:
+        layers = [gemm("fc", "a", "b", rows=1, columns=4096, inner=4096, tactic=GEMV)]
+        engine = engine_of(tmp_path / "1", layers)
+        assert findings(engine, "GEMM003") == []
+        assert "--exportProfile" in not_checked(engine, "GEMM003")[0].reason
+        engine = engine_of(tmp_path / "2", layers, [0.02], device=None)
+        assert findings(engine, "GEMM003") == []
+        assert "bandwidth" in not_checked(engine, "GEMM003")[0].reason
+
+    def test_without_a_device_the_engine_shows_what_the_memory_does(self, tmp_path: Path) -> None:
+        layers = [
+            gemm("fc1", "a", "b", rows=1, columns=4096, inner=4096, tactic=GEMV),
+            gemm("fc2", "b", "c", rows=1, columns=4096, inner=4096, tactic=GEMV),
+            gemm("slow", "c", "d", rows=1, columns=4096, inner=4096, tactic=GEMV),
+            gemm("tiny", "d", "e", rows=1, columns=16, inner=4096, tactic=GEMV),
+        ]
+        engine = engine_of(tmp_path, layers, [0.1, 0.12, 0.3, 0.005], device=None)
+        found = findings(engine, "GEMM003")
+        assert [one.layers for one in found] == [(0,), (1,)]
+        assert {one.confidence for one in found} == {Confidence.MEDIUM}
+        assert {one.group for one in found} == {
+            "matrix-vector products read their weights near the best rate of this engine"
+        }
+
+
+def wave_conv(name: str, **more: object) -> dict[str, object]:
+    """M = 12544, N = 256 in tiles of 128×256, one per SM: 98 tiles."""
+    tactic = TC16.replace("128x64x64", "128x256x64")
+    raw = {"channels": 256, "maps": 256, "size": 14, "batch": 64, "tactic": tactic}
+    return conv(name, "a", name, **(raw | more))  # type: ignore[arg-type]
+
+
+class TestWaves:
+    def test_a_last_wave_of_a_few_tiles(self, tmp_path: Path) -> None:
+        engine = engine_of(tmp_path, [wave_conv("x"), wave_conv("y")], [1.0, 2.0], device=RTX_3090)
+        (found,) = findings(engine, "GEMM004")
+        assert found.layers == (0, 1)
+        assert found.confidence is Confidence.LOW
+        assert "98 tiles on 82 SMs = 1.20 waves" in found.message
+        assert found.savings_ms[1] == pytest.approx(2.0 * (1 - 98 / 164))
+
+    @pytest.mark.parametrize(
+        "more",
+        [
+            {"batch": 128},  # 196 tiles: 2.4 waves of 82, 80 % full
+            {"batch": 32, "tactic": TC16.replace("128x64x64", "128x128x64")},  # two of these tiles fit an SM
+            {"tactic": WINOGRAD, "dtype": LINEAR32},
+            {"tactic": SPLIT_K},
+            {"groups": 4},
+        ],
+        ids=["nearly full", "small tiles", "Winograd", "split-K", "grouped"],
+    )
+    def test_near_misses(self, tmp_path: Path, more: dict[str, object]) -> None:
+        engine = engine_of(tmp_path, [wave_conv("x", **more)], [1.0], device=RTX_3090)
+        assert findings(engine, "GEMM004") == []
+
+    def test_less_than_a_wave_is_told_for_the_engine(self, tmp_path: Path) -> None:
+        small = [wave_conv(f"small{place}", batch=1) for place in range(3)]
+        engine = engine_of(tmp_path, [*small, wave_conv("large", batch=128)], [1.0] * 4, device=A100)
+        (found,) = findings(engine, "GEMM004")
+        assert found.layers == (0, 1, 2)
+        assert found.saving_ms is None
+        assert "--infStreams" in found.remedy
+
+    def test_what_it_needs(self, tmp_path: Path) -> None:
+        engine = engine_of(tmp_path / "1", [wave_conv("x")], [1.0], device=None)
+        assert findings(engine, "GEMM004") == []
+        assert "SMs" in not_checked(engine, "GEMM004")[0].reason
+        engine = engine_of(tmp_path / "2", [wave_conv("x")], device=RTX_3090)
+        assert "--exportProfile" in not_checked(engine, "GEMM004")[0].reason
+
+
+def einsum(name: str, *, columns: int) -> dict[str, object]:
+    inputs = [tensor("a", 4096, 32, 56), tensor("b", 4096, 56, columns)]
+    tactic = (
+        "cutlass3x_sm100_tensorop_s64x64x16gemm_f16_f16_f32_f16_f16_64x64x64_0_nnn_align8_1sm_bias_f16_relu"
+    )
+    return layer(name, "gemm", inputs, [tensor("c", 4096, 32, columns)], TacticName=tactic)
+
+
+class TestEmptyTiles:
+    def test_a_batch_of_products_with_one_column(self, tmp_path: Path) -> None:
+        (found,) = findings(engine_of(tmp_path, [einsum("e", columns=1)], [0.17]), "GEMM005")
+        assert "0.8 % used" in found.message
+        assert "sum" in found.remedy
+        # The bytes are the lower bound: 4096 · (32 · 56 + 56 + 32) halves.
+        assert found.saving_ms == pytest.approx(0.17 - 2 * 4096 * 1880 / 1.93536e9, rel=1e-3)
+
+    def test_near_misses(self, tmp_path: Path) -> None:
+        assert findings(engine_of(tmp_path / "1", [einsum("e", columns=48)], [0.17]), "GEMM005") == []
+        # The same product at the memory's pace: nothing to win.
+        assert findings(engine_of(tmp_path / "2", [einsum("e", columns=1)], [0.01]), "GEMM005") == []
+        one_row = [conv("head", "a", "b", size=1, batch=1, kernel=1)]
+        assert findings(engine_of(tmp_path / "3", one_row, [1.0]), "GEMM005") == []
+
+    def test_a_convolution_with_one_output_channel(self, tmp_path: Path) -> None:
+        """A heatmap of one channel in a tile for 64: the worst of the heads of a detector."""
+        (found,) = findings(engine_of(tmp_path, [conv("heat", "a", "b", maps=1)], [2.0]), "GEMM005")
+        assert "N = 1," in found.message
+
+    def test_without_a_profile(self, tmp_path: Path) -> None:
+        (found,) = findings(engine_of(tmp_path, [einsum("e", columns=1)]), "GEMM005")
+        assert found.saving_ms is None
+        assert severity("GEMM005", found) is FindingSeverity.WARNING
+
+    def test_sizes_that_the_file_does_not_tell(self, tmp_path: Path) -> None:
+        raw = layer(
+            "c", "correlation", [tensor("a", 1, 8, 8, 8)], [tensor("b", 1, 8, 8, 8)], TacticName=CUDA32
+        )
+        engine = engine_of(tmp_path, [raw], [1.0])
+        assert findings(engine, "GEMM005") == []
+        assert [one.layers for one in not_checked(engine, "GEMM005")] == [1]
+
+
+extent = st.integers(1, 5000)
+
+
+@given(extent, extent, st.integers(1, 64), st.integers(1, 512), st.integers(1, 512))
+def test_tiles_cover_the_product(m: int, n: int, batch: int, rows: int, columns: int) -> None:
+    tiling = find_tiling(m, n, batch, (rows, columns, 64))
+    assert tiling is not None
+    assert {tiling.rows, tiling.columns} == {rows, columns}
+    assert 0 < tiling.useful <= 1
+    area = tiling.tiles * tiling.rows * tiling.columns
+    assert area >= batch * m * n
+    assert tiling.useful == pytest.approx(batch * m * n / area)
+    other = find_tiling(n, m, batch, (rows, columns, 64))
+    assert other is not None
+    assert other.useful == pytest.approx(tiling.useful), "operands may be swapped"
+
+
+def test_no_tile_no_tiling() -> None:
+    assert find_tiling(0, 0, None, (128, 128)) is None
+    assert find_tiling(8, 8, 1, (128,)) is None
