@@ -66,15 +66,18 @@ class ConfigTable:
 
 
 def _find_line(text: str, key: str) -> int | None:
-    """Return the line of a key, from 1: of its last part, after the line of its table; None if it is not found."""
-    *tables, name = key.split(".")
-    lines = text.split("\n")
-    begin = 0
-    if tables:
-        heading = re.compile(rf"\s*\[\[?.*{re.escape(tables[-1])}[\"']?\s*\]")
-        begin = next((number for number, line in enumerate(lines) if heading.match(line)), 0)
-    pattern = re.compile(rf"\s*(?:\[\[?.*\b)?[\"']?{re.escape(name)}[\"']?\s*(?:=|\])")
-    return next((number + 1 for number in range(begin, len(lines)) if pattern.match(lines[number])), None)
+    """Return the line of a key, from 1; of the table that should have it, if it is missing; None without one.
+
+    Each part of the key is looked for behind that of the part before, left of any `=`; `suppress[2]` is the second one.
+    """
+    lines, place, found = text.split("\n"), 0, None
+    for part in key.split("."):
+        name, _, number = part.rstrip("]").partition("[")
+        pattern = re.compile(rf"[^=#]*(?<![\w-]){re.escape(name)}(?![\w-])")
+        hits = [number for number in range(place, len(lines)) if pattern.match(lines[number])]
+        if which := int(number or 1) if hits else 0:
+            place = found = hits[min(which, len(hits)) - 1]
+    return None if found is None else found + 1
 
 
 def read_configuration() -> list[ConfigTable]:

@@ -258,11 +258,12 @@ def _read_suppression(value: Mapping[str, Any], rules: RuleSet, table: ConfigTab
     place = table.place(key)
     for name in ("layers", "reason"):
         if not isinstance(value.get(name, ""), str):
-            raise TrexError(f"{place}.{name} must be a string; put it in quotes")
+            raise TrexError(f"{table.place(f'{key}.{name}')} must be a string; put it in quotes")
     reason, layers = " ".join(value.get("reason", "").split()), value.get("layers", "").strip()
     if not reason:
         raise TrexError(f'{place}: reason is missing; add reason = "…"')
-    names = _check_names(_strings(value.get("rules", []), f"{place}.rules"), rules, f"{place}.rules")
+    origin = table.place(f"{key}.rules")
+    names = _check_names(_strings(value.get("rules", []), origin), rules, origin)
     if not names and not layers:
         raise TrexError(
             f"{place}: rules or layers are missing; add one: without both it would suppress everything"
