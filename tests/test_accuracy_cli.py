@@ -16,7 +16,8 @@ import pytest
 from accuracy_kit import INT8_STEP, tensor, write_engine, write_onnx
 from fake_trtexec import calls
 from fake_trtexec.kit import Bench, fifo, is_running, wait_for
-from trex_tui.__main__ import main
+from trex_tui.artifacts.outputs import read_accuracy
+from trex_tui.cli.main import main
 
 NAMES = ["--ref", "fp32.engine", "--test", "int8.engine"]
 
@@ -50,75 +51,84 @@ def is_clean(here: Path) -> bool:
 class TestEngines:
     @pytest.mark.parametrize("version", ["8.2.1", "11.1.0"])
     def test_every_release(self, here: Path, bench: Bench, version, capsys) -> None:
-        """The reference has no details, so that 8.2 tells no type of its input."""
-        write_engine(here / "fp32.engine", version, detailed=False)
+        write_engine(here / "fp32.engine", version)
         write_engine(here / "int8.engine", version, step=INT8_STEP)
-        assert (
-            accuracy(
-                *NAMES, "--trtexec", str(bench.programs(version).path), "--input-type", "t0:fp32", "--json"
-            )
-            == 0
-        )
+        assert accuracy(*NAMES, "--trtexec", str(bench.programs(version).path), "--json") == 0
         document = json.loads(capsys.readouterr().out)
         (output,) = document["outputs"]
         assert (output["name"], output["samples"], output["elements"]) == ("t5", 1, 128)
         assert 0 < output["max_abs"] <= INT8_STEP / 2 + 1e-5  # rounding to multiples of the step
         assert document["test"]["tensorrt_version"] == version
-        assert document["passed"] is None
+        assert document["gates"] == []
         assert json.loads((here / "int8.accuracy/output_diff.json").read_text()) == document
         runs = calls(here / "calls")
         assert len(runs) == 4
         assert sum(any(one.startswith("--loadInputs=t0:") for one in run) for run in runs) == 2
         assert is_clean(here)
 
-    def test_what_is_kept_gives_the_numbers(self, here: Path, capsys) -> None:
-        assert accuracy(*NAMES, "--inputs", "2", "--seed", "5") == 0
+    def test_what_is_kept(self, here: Path, capsys) -> None:
+        """Total and samples; readers find it beside the engine, and the list of engines shows it."""
+        assert accuracy(*NAMES, "--samples", "2", "--seed", "5") == 0
         out, err = capsys.readouterr()
         assert "Accuracy of int8.engine against fp32.engine" in out
-        assert "2 random inputs (seed 5)" in out
-        assert err.splitlines()[-1] == "trex-tui: kept in int8.accuracy"
+        assert "2 random samples (seed 5)" in out
+        assert err.splitlines()[-1] == "trex-tui: kept in int8.accuracy/output_diff.json"
         assert "\x1b" not in out + err
-        result = here / "int8.accuracy"
-        total = json.loads((result / "output_diff.json").read_text())["outputs"][0]
-        per_sample = json.loads((result / "per_sample_diff.json").read_text())
-        samples = per_sample["samples"]
-        left, right = [], []
-        for one in samples:
-            folder = result / one["directory"]
-            sample = json.loads((folder / "sample.json").read_text())
-            for side, into in (("reference", left), ("test", right)):
-                (entry,) = sample[side]
-                into.append(np.fromfile(folder / entry["file"], entry["dtype"]).astype("f8"))
-            assert one["outputs"][0]["mae"] == pytest.approx(np.abs(left[-1] - right[-1]).mean())
-        assert total["mae"] == pytest.approx(np.abs(np.array(left) - np.array(right)).mean())
-        assert total["mae"] == pytest.approx(sum(one["outputs"][0]["mae"] for one in samples) / 2)
-        assert total["max_abs"] == max(one["outputs"][0]["max_abs"] for one in samples)
-        # The samples can be given again, and a result is not replaced unasked.
+        document = json.loads((here / "int8.accuracy/output_diff.json").read_text())
+        (total,) = document["outputs"]
+        samples = [one["outputs"][0] for one in document["samples"]]
+        assert total["mae"] == pytest.approx(sum(one["mae"] for one in samples) / 2)
+        assert total["max_abs"] == max(one["max_abs"] for one in samples)
+        result = read_accuracy(here / "int8.accuracy/output_diff.json")
+        assert result.is_ours
+        assert result.outputs[0].values["mae"] == total["mae"]
+        # A result is not replaced unasked, and the same seed gives the same numbers.
         assert accuracy(*NAMES) == 2
         assert "--force" in capsys.readouterr().err
-        again = ["--load-inputs", "int8.accuracy", "--inputs", "1", "--outdir", "again", "--json"]
-        assert accuracy(*NAMES, *again) == 0
-        found = json.loads(capsys.readouterr().out)["outputs"][0]
-        assert {key: found[key] for key in samples[0]["outputs"][0]} == samples[0]["outputs"][0]
+        assert accuracy(*NAMES, "--samples", "2", "--seed", "5", "--force") == 0
+        assert json.loads((here / "int8.accuracy/output_diff.json").read_text()) == document
+
+    def test_in_the_list_of_engines(self, here: Path, capsys) -> None:
+        assert main(["capture", "--onnx", "net.onnx", "--outdir", "set"]) == 0
+        write_engine(here / "set/net.engine", step=INT8_STEP)
+        assert accuracy("--ref", "fp32.engine", "--test", "set/net.engine") == 0
+        capsys.readouterr()
+        assert main(["engines", "set", "--json"]) == 0
+        (row,) = json.loads(capsys.readouterr().out)["rows"]
+        (output,) = json.loads((here / "set/net.accuracy/output_diff.json").read_text())["outputs"]
+        assert row["accuracy_max_abs"] == output["max_abs"]
+        assert row["accuracy_cosine"] == output["cosine"]
+
+    def test_given_inputs(self, here: Path, capsys) -> None:
+        values = np.random.default_rng(1).uniform(-1, 1, (3, 1, 8, 4, 4)).astype("f4")
+        for number, one in enumerate(values):
+            (here / f"samples/{number}").mkdir(parents=True)
+            np.save(here / f"samples/{number}/t0.npy", one)
+        assert accuracy(*NAMES, "--load-inputs", "samples", "--no-save", "--json") == 0
+        document = json.loads(capsys.readouterr().out)
+        assert document["inputs"]["samples"] == 3
+        one = ["--load-inputs", "t0:samples/0/t0.npy", "--no-save", "--json"]
+        assert accuracy(*NAMES, *one) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["outputs"][0]["mae"] == document["samples"][0]["outputs"][0]["mae"]
 
     def test_gates_and_nan(self, here: Path, monkeypatch, capsys) -> None:
         """A NaN at the same place on both sides is counted, is in no mean, and fells no gate."""
         monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "nan_output,final_shape")
-        gates = ["--max-mae", "0.001", "--min-cosine", "0.9", "--atol", "0.03"]
+        gates = ["--fail-on", "mae > 0.001", "--fail-on", "cosine < 0.9"]
         assert accuracy(*NAMES, *gates, "--no-save", "--json") == 1
         out, err = capsys.readouterr()
         document = json.loads(out)
-        assert [one["fell"] for one in document["gates"]] == [True, False, False]
-        assert document["passed"] is False
+        assert [one["fell"] for one in document["gates"]] == [True, False]
         output = document["outputs"][0]
         assert (output["nan_reference"], output["nan_test"], output["nonfinite_mismatch"]) == (1, 1, 0)
         assert output["compared"] == 127
-        assert "gate failed: --max-mae 0.001: t5: mae 0.0" in err
+        assert "gate failed: mae > 0.001: t5: mae is 0.0" in err
         assert not (here / "int8.accuracy").exists()
         assert is_clean(here)
 
     def test_the_result_as_a_file(self, here: Path, capsys) -> None:
-        arguments = (*NAMES, "--no-save", "--atol", "1")
+        arguments = (*NAMES, "--no-save")
         assert accuracy(*arguments, "--json") == 0
         printed = json.loads(capsys.readouterr().out)
         assert accuracy(*arguments, "-o", "result.json") == 0
@@ -134,21 +144,14 @@ class TestEngines:
         assert (here / "fp32.engine").read_bytes() == before
 
     @pytest.mark.usefixtures("here")
-    @pytest.mark.parametrize("option", ["--tensor", "--output"])
-    def test_one_output(self, option: str, capsys) -> None:
-        """--output is the former name of --tensor."""
-        assert accuracy(*NAMES, "--no-save", "--json", option, "t5") == 0
-        assert [output["name"] for output in json.loads(capsys.readouterr().out)["outputs"]] == ["t5"]
-
-    @pytest.mark.usefixtures("here")
     def test_gates_in_the_language_of_diff(self, capsys) -> None:
         gates = ["--fail-on", "mae > 0.001", "--fail-on", "cosine < 0.9"]
         assert accuracy(*NAMES, *gates, "--no-save", "--json") == 1
         out, err = capsys.readouterr()
         assert [one["gate"] for one in json.loads(out)["gates"]] == ["mae > 0.001", "cosine < 0.9"]
-        assert "gate failed: mae > 0.001: t5: mae 0.0" in err
+        assert "gate failed: mae > 0.001: t5: mae is 0.0" in err
         assert accuracy(*NAMES, "--fail-on", "mea > 1", "--no-save") == 2
-        assert "mae" in capsys.readouterr().err
+        assert "unknown metric 'mea' in gate 'mea > 1'" in capsys.readouterr().err
 
     def test_types_shapes_and_names(self, here: Path, capsys) -> None:
         """FP16 against FP32 and INT32 against INT64, a dynamic batch, a colon in a name, two outputs."""
@@ -163,22 +166,13 @@ class TestEngines:
             inputs={"ids": tensor("int32", 6), "x:0": tensor("fp16", -1, 4)},
             outputs={**outputs, "y": tensor("fp16", -1, 10)},
         )
-        options = [
-            "--ref",
-            "a.engine",
-            "--test",
-            "b.engine",
-            "--input-shape",
-            "x:0:3x4",
-            "--range",
-            "ids:0:99",
-        ]
-        assert accuracy(*options, "--profile-index", "0", "--json", "--no-save") == 0
+        options = ["--ref", "a.engine", "--test", "b.engine", "--shapes", "x:0:3x4", "--range", "ids:0:99"]
+        assert accuracy(*options, "--json", "--no-save", "--", "--useProfile=0") == 0
         document = json.loads(capsys.readouterr().out)
         y, z = document["outputs"]
         assert (y["elements"], z["elements"]) == (30, 3)
         # Both got the same numbers, whatever their types; FP16 outputs are rounded.
-        assert (z["max_abs"], z["outside"]) == (0, 0)
+        assert z["max_abs"] == 0
         assert 0 < y["max_rel"] < 2**-11
         assert z["argmax_agreement_pct"] is None
         assert any("input x:0: FP32 in the reference, FP16" in note for note in document["notes"])
@@ -198,18 +192,21 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("options", "why"),
         [
-            (["--input-shape", "q:1x2"], "unknown input q"),
+            (["--shapes", "q:1x2"], "--shapes: no input q; there are t0"),
+            (["--range", "q:1:2"], "--range: no input q"),
             (
-                ["--input-shape", "t0:2x8x4x4"],
-                "fp32.engine: --input-shape t0:2x8x4x4 does not match the input 1x8x4x4, which is fixed",
+                ["--shapes", "t0:2x8x4x4"],
+                "fp32.engine: --shapes t0:2x8x4x4 does not match the input 1x8x4x4, which is fixed",
             ),
-            (["--load-inputs", "t0:nowhere.bin"], "nowhere.bin: No such file"),
-            (["--profile-index", "1", "--", "--loadInputs=x:y"], "--loadInputs after --"),
-            (["--input-shape", "t0"], "not a shape such as"),
-            (["--max-mae", "nan"], "not a number"),
-            (["--onnx", "fp32.engine"], "--onnx: fp32.engine does not end in .onnx"),
-            (["--outdir", "fp32.engine"], "is not a directory"),
-            (["--outdir", "tmp/.."], "has no result that --force could replace"),
+            (["--load-inputs", "t0:nowhere.bin"], "nowhere.bin cannot be read: No such file"),
+            (["--", "--loadInputs=x:y"], "--loadInputs after --: accuracy sets this option"),
+            (["--", "x"], "x after --: not an option of trtexec"),
+            (["--", "--noCudaGraph"], "--noCudaGraph: not in trtexec of TensorRT 10.4.0"),
+            (["--shapes", "t0"], "--shapes t0: not a shape"),
+            (["--range", "t0:2:1"], "not a range such as ids:0:30521"),
+            (["--fail-on", "mae > nan"], "not a number"),
+            (["--onnx", "fp32.engine"], "--onnx"),
+            (["--ref", "absent"], "--ref: absent does not exist"),
         ],
     )
     def test_options(self, here: Path, options, why, capsys) -> None:
@@ -225,11 +222,9 @@ class TestRefused:
         assert len(calls(here / "calls")) == 2  # each was asked, none was run
 
     def test_too_new_an_option(self, here: Path, bench: Bench, capsys) -> None:
-        assert accuracy(*NAMES, "--profile-index", "1", "--trtexec", str(bench.programs("8.2.1").path)) == 2
-        assert (
-            "--profile-index (trtexec's --useProfile): not in trtexec of TensorRT 8.2.1"
-            in capsys.readouterr().err
-        )
+        program = str(bench.programs("8.2.1").path)
+        assert accuracy(*NAMES, "--trtexec", program, "--", "--useProfile=1") == 2
+        assert "--useProfile: not in trtexec of TensorRT 8.2.1" in capsys.readouterr().err
         assert calls(here / "calls") == []
 
 
@@ -256,7 +251,7 @@ class TestFailures:
         assert not (here / "int8.accuracy").exists()
         assert is_clean(here)
 
-    @pytest.mark.parametrize("number", [signal.SIGINT])
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
     def test_interrupted(self, here: Path, number) -> None:
         pipe = fifo(here / "fifo")
         process = subprocess.Popen(
@@ -273,8 +268,8 @@ class TestFailures:
         pid = wait_for(pipe)
         process.send_signal(number)
         out, err = process.communicate(timeout=150)
-        assert (process.returncode, out) == (130, b"")
-        assert err.splitlines()[-1] == b"trex-tui: interrupted; no files were kept"
+        assert (process.returncode, out) == (128 + number, b"")
+        assert err.splitlines()[-1] == b"trex-tui: interrupted; nothing was kept"
         assert not is_running(pid)
         assert is_clean(here)
 
@@ -289,63 +284,34 @@ class TestOnnx:
     def test_two_models(self, here: Path, capsys) -> None:
         write_onnx(here / "a.onnx", tensor("fp32", -1, 8))
         write_onnx(here / "b.onnx", tensor("fp32", -1, 8), error=0.25)
-        options = ["--onnx", "a.onnx", "--test", "b.onnx", "--inputs", "3"]
+        options = ["--ref", "a.onnx", "--test", "b.onnx", "--samples", "3"]
         assert accuracy(*options) == 2
         assert "input x has dynamic shapes; add" in capsys.readouterr().err
         for shape in ("4x9", "8"):
-            assert accuracy(*options, "--input-shape", f"x:{shape}") == 2
-            why = f"a.onnx: --input-shape x:{shape} does not match the input -1x8"
+            assert accuracy(*options, "--shapes", f"x:{shape}") == 2
+            why = f"a.onnx: --shapes x:{shape} does not match the input -1x8"
             assert capsys.readouterr().err.splitlines()[-1].endswith(why)
-        assert accuracy(*options, "--input-shape", "x:4x8", "--json") == 0
+        assert accuracy(*options, "--shapes", "x:4x8", "--json") == 0
         document = json.loads(capsys.readouterr().out)
         (output,) = document["outputs"]
         assert output["mae"] == pytest.approx(0.25, rel=1e-6)
         assert output["argmax_agreement_pct"] == 100
         assert output["elements"] == 96
-        sample = here / "b.accuracy/samples/000001"
-        x = np.fromfile(sample / "input-0-x.bin", "f4")
-        assert np.allclose(np.fromfile(sample / "reference-0-y.bin", "f4"), np.tanh(x), atol=1e-6)
         assert calls(here / "calls") == []  # trtexec was not needed
         assert is_clean(here)
 
     def test_model_and_engine(self, here: Path, capsys) -> None:
         write_onnx(here / "net.onnx", tensor("fp32", 1, 8, 4, 4), name="t0", output="t5")
-        assert accuracy("--onnx", "net.onnx", "--test", "int8.engine", "--no-save", "--json") == 0
+        assert accuracy("--ref", "net.onnx", "--test", "int8.engine", "--no-save", "--json") == 0
         document = json.loads(capsys.readouterr().out)
         assert (document["reference"]["kind"], document["test"]["kind"]) == ("onnx", "engine")
         assert document["reference"]["onnxruntime_version"]
         assert document["outputs"][0]["compared"] == 128
 
-    def test_both_engines_are_held_against_the_model(self, here: Path, capsys) -> None:
-        write_onnx(here / "net.onnx", tensor("fp32", 1, 8, 4, 4), name="t0", output="t5")
-        assert accuracy(*NAMES, "--onnx", "net.onnx", "--inputs", "2", "--max-abs", "0", "--json") == 1
-        document = json.loads(capsys.readouterr().out)
-        against = document["against_onnx"]
-        assert document["gates"]
-        assert not any(one["gates"] for one in against.values()), "gates are about the two engines"
-        assert [one["reference"]["kind"] for one in (document, *against.values())] == [
-            "engine",
-            "onnx",
-            "onnx",
-        ]
-        first, ref, test = (
-            one["outputs"][0]["max_abs"] for one in (document, against["ref"], against["test"])
-        )
-        assert first <= ref + test + 1e-5, "the same inputs went through all three"
-        assert test <= first + ref + 1e-5
-        kept = here / "int8.accuracy"
-        for name, one in against.items():
-            assert json.loads((kept / f"{name}-against-onnx/output_diff.json").read_text()) == one
-        inputs = [folder / "samples/000001/input-0-t0.bin" for folder in (kept, *kept.glob("*-against-onnx"))]
-        assert len({path.read_bytes() for path in inputs}) == 1
-        assert accuracy("--test", "int8.engine") == 2
-        assert "--test needs a reference" in capsys.readouterr().err
-
     def test_broken_model(self, here: Path, capsys) -> None:
         (here / "bad.onnx").write_bytes(b"no model")
         assert accuracy("--ref", "bad.onnx", "--test", "int8.engine") == 2
         assert "bad.onnx: onnxruntime cannot load it" in capsys.readouterr().err
-        assert accuracy("--onnx", "fp32.engine", "--test", "int8.engine") == 2
 
     def test_without_onnxruntime(self, here: Path, monkeypatch, capsys) -> None:
         write_onnx(here / "a.onnx", tensor("fp32", 1, 8))

@@ -50,7 +50,7 @@ COMMANDS = {
     "report": Command(_ONE, module="report"),
     "diff": Command(_SEVERAL, module="diff"),
     "engines": Command(_SEVERAL, module="engines"),
-    "accuracy": Command(_SEVERAL, "Compare the outputs of two engines"),
+    "accuracy": Command(_SEVERAL, module="accuracy"),
     "capture": Command(_HOST, module="capture"),
     "doctor": Command(_HOST, module="doctor"),
     "explain": Command(_TOOLS, module="explain"),

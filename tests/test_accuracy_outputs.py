@@ -1,0 +1,435 @@
+"""Outputs of two sides: how far they are apart, against definitions written down a second time; and their inputs."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trex_tui.analysis.gates import FAILED, parse_gate
+from trex_tui.analysis.outputs import METRICS, Sums, class_axis, compare, judge_outputs, measure
+from trex_tui.capture.outputs import check_signatures, read_outputs
+from trex_tui.capture.tensors import (
+    Samples,
+    Signature,
+    TensorSpec,
+    find_files,
+    from_bytes,
+    hold,
+    to_bytes,
+)
+from trex_tui.engine.dtypes import DataType
+from trex_tui.errors import ArtifactError, TrexError
+
+numbers = st.floats(-1e6, 1e6, width=32)
+anything = st.one_of(numbers, st.sampled_from([math.nan, math.inf, -math.inf]))
+few = settings(max_examples=15)
+MEASURES = ("mae", "max_abs", "max_rel", "mean_rel", "rmse", "cosine", "sqnr_db", "argmax_agreement_pct")
+
+
+@st.composite
+def pairs(draw, elements=numbers, least=1):
+    count = draw(st.integers(least, 24))
+    both = [draw(st.lists(elements, min_size=count, max_size=count)) for _ in range(2)]
+    return np.array(both[0], "f4"), np.array(both[1], "f4")
+
+
+def of(left: Any, right: Any) -> dict[str, Any]:
+    return measure(compare(np.asarray(left, "f8"), np.asarray(right, "f8")))
+
+
+def close(first, second):
+    if first is None or second is None:
+        assert first is second
+    else:
+        assert first == pytest.approx(second, rel=1e-9, abs=1e-9)
+
+
+class TestByHand:
+    def test_four_numbers(self):
+        found = of([1, -2, 0, 4], [1, -1, 0.5, 2])
+        assert found["mae"] == (0 + 1 + 0.5 + 2) / 4
+        assert found["max_abs"] == 2
+        assert found["rmse"] == math.sqrt((1 + 0.25 + 4) / 4)
+        assert found["max_rel"] == 0.5
+        assert found["mean_rel"] == pytest.approx((0 + 0.5 + 0.5) / 3)
+        assert found["cosine"] == pytest.approx(11 / math.sqrt(21 * 6.25))
+        assert found["sqnr_db"] == pytest.approx(10 * math.log10(21 / 5.25))
+        assert found["argmax_agreement_pct"] == 100
+
+    def test_not_finite(self):
+        left, right = [math.nan, math.inf, -math.inf, 1, 2], [math.nan, math.inf, math.inf, math.nan, 3]
+        found = of(left, right)
+        assert (found["nan_reference"], found["inf_reference"]) == (1, 2)
+        assert (found["nan_test"], found["inf_test"]) == (2, 2)
+        assert found["nonfinite_mismatch"] == 2
+        assert (found["compared"], found["mae"]) == (1, 1)
+
+    def test_nothing_finite(self):
+        found = of([math.nan], [1.0])
+        assert all(found[name] is None for name in MEASURES)
+        assert set(found["reasons"]) >= set(MEASURES)
+
+    def test_zeros(self):
+        assert of([0, 0], [0, 0])["cosine"] == 1
+        found = of([0, 0], [0, 1])
+        assert (found["cosine"], found["sqnr_db"], found["max_rel"]) == (None, None, None)
+        assert "zero everywhere" in found["reasons"]["sqnr_db"]
+
+    def test_huge(self):
+        found = of([1e308], [-1e308])
+        assert found["rmse"] is None
+        assert json.dumps(found, allow_nan=False)
+
+    def test_classes(self):
+        left = np.array([[1.0, 3, 2], [5, 4, 4], [math.nan, 1, 2]])
+        right = np.array([[1.0, 2, 3], [5, 4, 9], [1, 1, 2]])
+        right[1, 2] = 0
+        assert of(left, right)["argmax_agreement_pct"] == 50
+        assert of(left, right)["argmax_rows"] == 2
+
+    @pytest.mark.parametrize(
+        ("shape", "axis"),
+        [
+            ((), None),
+            ((7,), 0),
+            ((1, 10), 1),
+            ((2, 19, 8, 8), 1),
+            ((1, 77, 30), 2),
+            ((1, 1, 9, 9), None),
+            ((3, 1), None),
+        ],
+    )
+    def test_class_axis(self, shape, axis):
+        assert class_axis(shape) == axis
+
+
+class TestProperties:
+    @given(pairs())
+    @few
+    def test_sides(self, pair):
+        """What does not depend on which is the reference."""
+        first, second = of(*pair), of(*reversed(pair))
+        for name in ("mae", "max_abs", "rmse", "cosine"):
+            close(first[name], second[name])
+
+    @given(st.lists(numbers, min_size=1, max_size=24))
+    @few
+    def test_equal_outputs(self, values):
+        found = of(values, values)
+        assert (found["mae"], found["max_abs"], found["rmse"]) == (0, 0, 0)
+        assert found["cosine"] == 1
+        assert found["argmax_agreement_pct"] == (100 if len(values) > 1 else None)
+        assert found["sqnr_db"] is None
+        assert found["reasons"]["sqnr_db"].startswith("infinite")
+
+    @given(pairs(), st.randoms(use_true_random=False))
+    @few
+    def test_order_does_not_matter(self, pair, random):
+        order = list(range(len(pair[0])))
+        random.shuffle(order)
+        first, second = of(*pair), of(pair[0][order], pair[1][order])
+        for name in MEASURES[:-1]:
+            close(first[name], second[name])
+
+    @given(pairs(), st.sampled_from([0.25, 2.0, 1024.0]))
+    @few
+    def test_scale(self, pair, factor):
+        first, second = of(*pair), of(*(side.astype("f8") * factor for side in pair))
+        for name in ("cosine", "sqnr_db", "max_rel", "mean_rel", "argmax_agreement_pct"):
+            close(first[name], second[name])
+        for name in ("mae", "max_abs", "rmse"):
+            close(first[name] * factor, second[name])
+
+    @given(st.lists(pairs(anything), min_size=1, max_size=4))
+    @few
+    def test_samples_add_up(self, samples):
+        together = sum((compare(left, right) for left, right in samples), Sums())
+        whole = compare(*(np.concatenate([one[side] for one in samples]) for side in (0, 1)))
+        assert together.samples == len(samples)
+        for name in Sums.__slots__:
+            if name not in ("samples", "rows", "agreeing_rows"):
+                close(float(getattr(together, name)), float(getattr(whole, name)))
+
+    @given(pairs())
+    @few
+    def test_against_exact_arithmetic(self, pair):
+        left, right = ([Fraction(float(one)) for one in side] for side in pair)
+        errors = [abs(b - a) for a, b in zip(left, right, strict=True)]
+        found = of(*pair)
+        close(found["mae"], float(sum(errors) / len(errors)))
+        close(found["max_abs"], float(max(errors)))
+        close(found["rmse"], math.sqrt(sum(one * one for one in errors) / len(errors)))
+        if found["sqnr_db"] is not None:
+            ratio = sum(one * one for one in left) / sum(one * one for one in errors)
+            close(found["sqnr_db"], 10 * (math.log10(ratio.numerator) - math.log10(ratio.denominator)))
+
+    @given(pairs(anything))
+    @few
+    def test_always_json(self, pair):
+        assert json.dumps(of(*pair), allow_nan=False)
+
+    def test_shapes_must_agree(self):
+        with pytest.raises(ValueError, match="shapes"):
+            compare(np.zeros((1, 2)), np.zeros((2, 1)))
+
+
+class TestGates:
+    def fell(self, text, output=None):
+        output = output or of([1, 2, 3], [1, 2, 3.5])
+        (result,) = judge_outputs([parse_gate(text, METRICS)], [{"name": "y", **output}])
+        return result.state == FAILED
+
+    def test_limits(self):
+        assert self.fell("mae > 0.1")
+        assert not self.fell("mae > 0.2")
+        assert not self.fell("max_abs > 0.5")
+        assert self.fell("cosine < 0.9999")
+        assert not self.fell("sqnr_db < 17")
+        assert self.fell("sqnr_db < 18")
+        assert not self.fell("argmax_agreement_pct < 100")
+
+    def test_nan_on_one_side_fails_everything(self):
+        assert self.fell("mae > 1e9", of([1, 2, 3], [1, math.nan, 3]))
+
+    def test_infinite_sqnr_holds(self):
+        assert not self.fell("sqnr_db < 300", of([1], [1]))
+
+    def test_no_value_is_no_pass(self):
+        assert self.fell("sqnr_db < 1", of([0, 0], [0, 1]))
+
+        assert self.fell("rmse > 1", of([1e308], [-1e308]))
+        assert not self.fell("max_rel > 1", of([0, 0], [0, 0]))
+
+    def test_what_cannot_be_judged(self):
+        with pytest.raises(TrexError, match="gate not judged"):
+            judge_outputs([parse_gate("argmax_agreement_pct < 99", METRICS)], [{"name": "y", **of([1], [1])}])
+
+
+X = TensorSpec("x", (2, 3), DataType.FP32)
+IDS = TensorSpec("a/ids:0", (4,), DataType.INT64)
+
+
+class TestBytes:
+    @given(st.lists(st.floats(width=32), min_size=1, max_size=8))
+    @settings(max_examples=15)
+    def test_bfloat16_rounds_to_nearest_even(self, values):
+        array = np.array(values, "f4")
+        data = to_bytes(array, DataType.BF16)
+        for place, value in enumerate(values):
+            (bits,) = struct.unpack_from("<H", data, place * 2)
+            (back,) = struct.unpack("<f", struct.pack("<I", bits << 16))
+            if math.isnan(value):
+                assert math.isnan(back)
+                continue
+            (upper,) = struct.unpack("<I", struct.pack("<f", value))
+            low, rest = upper >> 16, upper & 0xFFFF
+            up = rest > 0x8000 or (rest == 0x8000 and low & 1)
+            assert bits == low + up
+            assert hold(array, DataType.BF16)[place] == back
+
+    @pytest.mark.parametrize(
+        "dtype",
+        [
+            DataType.FP32,
+            DataType.FP16,
+            DataType.BF16,
+            DataType.INT64,
+            DataType.INT32,
+            DataType.INT8,
+            DataType.UINT8,
+            DataType.BOOL,
+        ],
+    )
+    def test_round_trip(self, dtype):
+        values = hold(np.array([[0, 1, 1], [0, 1, 0]]), dtype)
+        data = to_bytes(values, dtype)
+        assert len(data) == 6 * dtype.bits // 8
+        assert np.array_equal(from_bytes(data, dtype, (2, 3), "x"), values)
+
+    def test_row_major_whatever_it_was(self):
+        turned = np.arange(6, dtype="f4").reshape(3, 2).T
+        assert to_bytes(turned, DataType.FP32) == struct.pack("<6f", 0, 2, 4, 1, 3, 5)
+
+    def test_scalar(self):
+        assert len(to_bytes(hold(np.array(2.0), DataType.FP32), DataType.FP32)) == 4
+        assert hold(np.array(2.0), DataType.FP16).shape == ()
+
+    def test_unsupported(self):
+        with pytest.raises(TrexError, match="FP8 are not supported"):
+            to_bytes(np.zeros(1), DataType.FP8)
+
+    def test_size(self):
+        with pytest.raises(TrexError, match=r"in\.bin: 5 bytes, but 2x3 of FP32 takes 24"):
+            from_bytes(b"12345", DataType.FP32, (2, 3), "in.bin")
+
+
+def exported(tmp_path, *entries, end="]\n"):
+    """As trtexec lays it out; entries are name, dimensions and values as text."""
+    text = "[\n"
+    for place, (name, dims, values) in enumerate(entries):
+        text += f'{", " if place else "  "}{{ "name" : "{name}"\n  , "dimensions" : "{dims}"\n'
+        text += f'  , "values" : [ {values} ]\n  }}\n'
+    path = tmp_path / "output.json"
+    path.write_text(text + end, encoding="utf-8")
+    return path
+
+
+class TestExported:
+    def test_several(self, tmp_path):
+        path = exported(
+            tmp_path, ("y", "1x3", "1, -2.5e-07, 3"), ('odd"\\ name ]', "2", "7, 9007199254740993")
+        )
+        found = read_outputs(path, {"y": DataType.FP32, 'odd"\\ name ]': DataType.INT64})
+        assert found["y"].dtype == np.float32
+        assert found["y"].tolist() == [[1.0, np.float32(-2.5e-07), 3.0]]
+        assert found['odd"\\ name ]'].tolist() == [7, 9007199254740993]
+
+    def test_not_finite(self, tmp_path):
+        values = read_outputs(exported(tmp_path, ("y", "4", "nan, -nan, inf, -inf")), {})["y"]
+        assert np.isnan(values[:2]).all()
+        assert values[2:].tolist() == [math.inf, -math.inf]
+
+    def test_shape_of_the_data(self, tmp_path):
+        said = "Final shape is 1x2 reported by the output allocator.\n5, 6"
+        assert read_outputs(exported(tmp_path, ("y", "-1x2", said)), {})["y"].tolist() == [[5, 6]]
+
+    def test_empty_and_scalar(self, tmp_path):
+        found = read_outputs(exported(tmp_path, ("none", "0x4", ""), ("one", "", "3")), {})
+        assert (found["none"].shape, found["one"].shape) == ((0, 4), ())
+
+    @pytest.mark.parametrize(
+        ("entries", "end", "why"),
+        [
+            ([("y", "3", "1, 2")], "]\n", "2 values, but its dimensions are 3"),
+            ([("y", "2", "1, two")], "]\n", "not numbers"),
+            ([("y", "2", "1, 2")], "", "truncated"),
+            ([("y", "2", "1, 2")], ', { "name" : "z', "truncated"),
+            ([], "", "truncated"),
+        ],
+    )
+    def test_broken(self, tmp_path, entries, end, why):
+        with pytest.raises(ArtifactError, match=why):
+            read_outputs(exported(tmp_path, *entries, end=end), {})
+
+    def test_cut_in_the_values(self, tmp_path):
+        path = exported(tmp_path, ("y", "2", "1, 2"))
+        path.write_text(path.read_text()[:60])
+        with pytest.raises(ArtifactError, match="truncated in the values of 'y'"):
+            read_outputs(path, {})
+
+
+class TestRandom:
+    def test_seed_sample_and_name_decide(self) -> None:
+        one, other = Samples((X, IDS), 2, 7, {}), Samples((X,), 9, 7, {})
+        assert np.array_equal(one.take(1)["x"], other.take(1)["x"])
+        assert not np.array_equal(one.take(0)["x"], one.take(1)["x"])
+        assert not np.array_equal(one.take(0)["x"], Samples((X,), 1, 8, {}).take(0)["x"])
+
+    def test_ranges(self) -> None:
+        big = TensorSpec("a/ids:0", (4000,), DataType.INT32)
+        assert set(Samples((big,), 1, 0, {}).take(0)["a/ids:0"].tolist()) == {0, 1}
+        drawn = Samples((big,), 1, 0, {"a/ids:0": (5, 8)}).take(0)["a/ids:0"]
+        assert set(drawn.tolist()) == {5, 6, 7, 8}
+        assert drawn.dtype == np.int32
+        values = Samples((TensorSpec("x", (4000,), DataType.FP16),), 1, 0, {}).take(0)["x"]
+        assert values.dtype == np.float16
+        assert -1 <= values.min() < -0.99
+        assert 0.99 < values.max() <= 1
+
+
+def taken(text: object, specs: Sequence[TensorSpec], most: int | None = None) -> list[dict[str, Any]]:
+    files = find_files(str(text), specs, most)
+    samples = Samples(specs, len(files), 0, {}, files, str(text))
+    return [samples.take(number) for number in range(samples.count)]
+
+
+class TestGiven:
+    DATA = np.arange(6, dtype="<f4").reshape(2, 3)
+
+    def test_files(self, tmp_path: Path) -> None:
+        """Names may contain colons, and files commas."""
+        (tmp_path / "a,b.raw").write_bytes(self.DATA.tobytes())
+        np.save(tmp_path / "b.npy", np.array([1, 2, 3, 4]))
+        (found,) = taken(f"x:{tmp_path / 'a,b.raw'},a/ids:0:{tmp_path / 'b.npy'}", (X, IDS))
+        assert np.array_equal(found["x"], self.DATA)
+        assert found["a/ids:0"].tolist() == [1, 2, 3, 4]
+
+    def test_fp32_for_less(self, tmp_path: Path) -> None:
+        (tmp_path / "x.bin").write_bytes(self.DATA.tobytes())
+        (found,) = taken(tmp_path, (TensorSpec("x", (2, 3), DataType.FP16),))
+        assert (found["x"].dtype, found["x"].tolist()) == (np.float16, self.DATA.tolist())
+
+    def test_directory_of_samples(self, tmp_path: Path) -> None:
+        for number in range(3):
+            (tmp_path / f"s{number}").mkdir()
+            (tmp_path / f"s{number}" / "x.bin").write_bytes((self.DATA + number).tobytes())
+            (tmp_path / f"s{number}" / "a_ids_0.bin").write_bytes(bytes(32))
+        found = taken(tmp_path, (X, IDS), 2)
+        assert len(found) == 2
+        assert found[1]["x"][0, 0] == 1
+        with pytest.raises(TrexError, match=r"--samples 4: .* has 3"):
+            taken(tmp_path, (X, IDS), 4)
+
+    @pytest.mark.parametrize(
+        ("text", "why"),
+        [
+            ("y:a.bin", "neither a directory nor INPUT:FILE; inputs are x"),
+            ("nowhere", "neither a directory"),
+            ("x:/nowhere/a.bin", "No such file"),
+        ],
+    )
+    def test_wrong(self, text: str, why: str) -> None:
+        with pytest.raises(TrexError, match=why):
+            taken(text, (X,))
+
+    def test_lacking(self, tmp_path: Path) -> None:
+        (tmp_path / "x.bin").touch()
+        with pytest.raises(TrexError, match="no file for input a/ids:0"):
+            taken(f"x:{tmp_path / 'x.bin'}", (X, IDS))
+        with pytest.raises(TrexError, match="no file for input a/ids:0, such as"):
+            taken(tmp_path, (X, IDS))
+
+    @pytest.mark.parametrize(
+        ("array", "why"),
+        [
+            (np.zeros((3, 2), "f4"), "3x2, but the input is 2x3"),
+            (np.array([[b"a"] * 3] * 2), "holds"),
+            (np.array({}, dtype=object), "not a numpy array"),
+        ],
+    )
+    def test_wrong_arrays(self, tmp_path: Path, array: Any, why: str) -> None:
+        np.save(tmp_path / "x.npy", array, allow_pickle=True)
+        with pytest.raises(TrexError, match=why):
+            taken(tmp_path, (X,))
+
+
+class TestComparable:
+    def check(self, left: TensorSpec, right: TensorSpec) -> list[str]:
+        return check_signatures(Signature((X,), (left,)), Signature((X,), (right,)))
+
+    def test_names(self) -> None:
+        with pytest.raises(
+            TrexError, match="the test has no output called y; the reference has no output called z"
+        ):
+            self.check(TensorSpec("y", (1,), None), TensorSpec("z", (1,), None))
+
+    def test_shapes_and_types(self) -> None:
+        y = TensorSpec("y", (1, -1), DataType.FP32)
+        assert self.check(y, TensorSpec("y", (1, 4), DataType.FP32)) == []
+        with pytest.raises(TrexError, match="1x-1 in the reference, 2x4 in the test"):
+            self.check(y, TensorSpec("y", (2, 4), None))
+        with pytest.raises(TrexError, match="FP32 in the reference, INT32"):
+            self.check(y, TensorSpec("y", (1, 4), DataType.INT32))
+        assert self.check(y, TensorSpec("y", (1, 4), DataType.FP16)) == [
+            "output y: FP32 in the reference, FP16 in the test"
+        ]
