@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
 from trex_tui.artifacts.kinds import FileKind
 from trex_tui.artifacts.metadata import number_in
-from trex_tui.buildlog.reader import read_log
-from trex_tui.buildlog.trace import BuildTrace
 from trex_tui.column import Column
 from trex_tui.engine.model import Engine, per_engine
 from trex_tui.errors import ArtifactError
 from trex_tui.frames import plain_values
 from trex_tui.text import format_bytes, format_shape
+
+if TYPE_CHECKING:
+    from trex_tui.buildlog.trace import BuildTrace
 
 Version = tuple[int, ...]
 
@@ -563,8 +564,12 @@ class TrtexecRun(NamedTuple):
 def find_log(engine: Engine, kind: FileKind) -> BuildTrace | None:
     """Return the content of a log of the set; None without one, or if it cannot be opened."""
     path = engine.files.get(kind)
+    if path is None:
+        return None
+    from trex_tui.buildlog.reader import read_log
+
     try:
-        return None if path is None else read_log(path, run=engine.log_runs.get(path))
+        return read_log(path, run=engine.log_runs.get(path))
     except ArtifactError:
         return None
 

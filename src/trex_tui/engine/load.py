@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.artifacts.kinds import FileKind
@@ -19,10 +19,6 @@ from trex_tui.artifacts.plan import PlanHead, describe_plan, read_plan_head
 from trex_tui.artifacts.power import PowerLog, read_idle_power_w, read_power_log
 from trex_tui.artifacts.profile import Profile, read_profiles
 from trex_tui.artifacts.timing import read_timings
-from trex_tui.buildlog import records
-from trex_tui.buildlog.failures import find_failure
-from trex_tui.buildlog.reader import read_log
-from trex_tui.buildlog.trace import BuildTrace
 from trex_tui.column import Column
 from trex_tui.engine.attributes import raw_columns
 from trex_tui.engine.columns import COLUMNS
@@ -40,6 +36,9 @@ from trex_tui.engine.model import Engine
 from trex_tui.engine.onnx_join import join_onnx
 from trex_tui.engine.runs import LOGS, ShownRuns, choose_runs, note_runs
 from trex_tui.errors import ArtifactError, Note, Severity, TrexError
+
+if TYPE_CHECKING:
+    from trex_tui.buildlog.trace import BuildTrace
 
 _METADATA = (FileKind.DEVICE_METADATA, FileKind.BUILD_METADATA, FileKind.PROFILE_METADATA)
 _Content = TypeVar("_Content")
@@ -123,7 +122,7 @@ def _read(source: ArtifactSet, run: int | None, begin: Callable[[Path], None] | 
     )
     if len(profiles) == 1 and (layers_ms := profiles[0].sum_ms):
         timings = [timing.with_layers(layers_ms) for timing in timings]
-    traces = {kind: trace for kind in LOGS if (trace := files.read(kind, read_log)) is not None}
+    traces = {kind: trace for kind in LOGS if (trace := files.read(kind, _read_log)) is not None}
     names = [raw["Name"] for raw in info.layers] if info else []
     shown = choose_runs(source.files, names, profiles, timings, traces, facts, run)
     contents = _Contents(
@@ -143,6 +142,12 @@ def _read(source: ArtifactSet, run: int | None, begin: Callable[[Path], None] | 
     return contents
 
 
+def _read_log(path: Path, run: int | None = None) -> BuildTrace:
+    from trex_tui.buildlog.reader import read_log  # 50 ms, and most sets have no log
+
+    return read_log(path, run)
+
+
 def _add_logs(contents: _Contents, source: ArtifactSet, traces: Mapping[FileKind, BuildTrace]) -> None:
     """Fill in from the logs what no JSON file has.
 
@@ -152,6 +157,8 @@ def _add_logs(contents: _Contents, source: ArtifactSet, traces: Mapping[FileKind
     """
     if not any(kind in source.files for kind in LOGS):
         return
+    from trex_tui.buildlog import records
+
     shown, notes = contents.shown, contents.notes
     is_alone = contents.info is None and contents.profile is None
     read: dict[str, BuildTrace] = {}
@@ -192,11 +199,13 @@ def _trace_of_run(trace: BuildTrace, shown: ShownRuns, kind: FileKind) -> BuildT
     if kind in shown.left_out or (kind is shown.log_kind and not is_shown):
         return replace(trace, performance=None, averages=(), profile=None)
     number = shown.log_runs.get(trace.path)
-    return trace if number is None else read_log(trace.path, number)
+    return trace if number is None else _read_log(trace.path, number)
 
 
 def _notes_on_failure(trace: BuildTrace) -> Iterator[Note]:
     """Yield why the run of a log failed, with the remedy; nothing if it passed."""
+    from trex_tui.buildlog.failures import find_failure
+
     failure = find_failure(trace) if trace.has_errors else None
     if failure is not None:
         cause = f"the run {'' if failure.is_certain else 'probably '}failed: {failure.cause}"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
@@ -17,10 +17,12 @@ from trex_tui.artifacts.kinds import FileKind
 from trex_tui.artifacts.metadata import Facts, number_in, parse_latency
 from trex_tui.artifacts.profile import Profile
 from trex_tui.artifacts.timing import Timing
-from trex_tui.buildlog.trace import BuildTrace, MeasuredRun
 from trex_tui.errors import ArtifactError, Note, Severity
 from trex_tui.frames import FLOAT, INT, plain_rows, text_array
 from trex_tui.text import plural, shorten_middle
+
+if TYPE_CHECKING:
+    from trex_tui.buildlog.trace import BuildTrace, MeasuredRun
 
 LOGS = (FileKind.PROFILE_LOG, FileKind.BUILD_LOG)
 """The log of the timed run first."""
