@@ -1,24 +1,32 @@
-"""Load engines with the columns of all rooms."""
+"""For Python and notebooks: load engines, and get the results of the commands as tables, pages and charts."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from trex_tui.analysis.columns import COLUMNS as ANALYSIS_COLUMNS
+from trex_tui.analysis.columns import ALL_COLUMNS
 from trex_tui.analysis.device import parse_peaks
 from trex_tui.artifacts.discover import ArtifactSet, find_sets
-from trex_tui.engine.columns import COLUMNS as ENGINE_COLUMNS
+from trex_tui.compare import comparison
 from trex_tui.engine.filter import find_column, find_matches, suggest_column
 from trex_tui.engine.load import load_set
 from trex_tui.engine.model import Engine
 from trex_tui.errors import TrexError
+from trex_tui.lint.config import LintConfig
+from trex_tui.lint.run import run_rules
+from trex_tui.report.charts import make_chart
+from trex_tui.report.document import Document
+from trex_tui.report.formats import WRITERS
+from trex_tui.report.views.compare import Shown, compare_document
+from trex_tui.report.views.engine import summarize
+from trex_tui.report.views.lint import Linted, findings_table, lint_document
 
-COLUMNS = ENGINE_COLUMNS | ANALYSIS_COLUMNS
-"""Every column of the layers, without raw attributes."""
 _MOST_NAMED = 8
 
 
@@ -75,7 +83,7 @@ def _load(
 ) -> Engine:
     engine = load_set(
         source,
-        columns=COLUMNS,
+        columns=ALL_COLUMNS,
         optimization_profile=optimization_profile,
         run=run,
         onnx=None if onnx is None else Path(onnx),
@@ -108,3 +116,74 @@ def select(engine: Engine, filter_text: str = "", columns: Sequence[str] = ()) -
             )
         keys.append(column.key)
     return engine.frame(*keys)[find_matches(engine, filter_text)]
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A result of a command: `print` shows its text, a notebook its page.
+
+    Attributes:
+        frame: Its main table: groups of layers, findings, or blocks of layers.
+    """
+
+    document: Document
+    frame: pd.DataFrame
+
+    def __repr__(self) -> str:
+        return f"<Result {self.document.key} of {self.document.title}: {len(self.frame)} rows>"
+
+    def __str__(self) -> str:
+        return self._write("text")
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def to_html(self) -> str:
+        """Return a page in one file (extra `report`)."""
+        return self._write("html")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document that `--json` writes."""
+        document: dict[str, Any] = json.loads(self._write("json"))
+        return document
+
+    def _write(self, name: str) -> str:
+        content = WRITERS[name].write(self.document)
+        return content if isinstance(content, str) else content.decode()
+
+
+def summary(engine: Engine) -> Result:
+    """Return the overview of an engine; its table is the time by kind and precision."""
+    keys = ["kind", "precision"]
+    totals = engine.frame(*keys, "latency_ms", "latency_pct").groupby(keys, dropna=False)
+    table = totals.sum(min_count=1).assign(layers=totals.size()).sort_values("latency_ms", ascending=False)
+    return Result(summarize(engine), table.reset_index())
+
+
+def findings(engine: Engine) -> Result:
+    """Return what `lint` finds, with a row per finding."""
+    config = LintConfig()
+    linted = Linted(engine, run_rules(engine, config))
+    frame = findings_table(linted).frame
+    return Result(lint_document([linted], config), pd.DataFrame() if frame is None else frame)
+
+
+def diff(*engines: Engine) -> Result:
+    """Compare two to four engines, with a row per block of matched layers; the first is the baseline.
+
+    Raises:
+        TrexError: Fewer or more engines.
+    """
+    compared = comparison.compare(engines)
+    return Result(compare_document(Shown(compared, compared.blocks.index)), compared.blocks)
+
+
+def chart(engine: Engine, name: str) -> Any:  # noqa: ANN401 - one of Altair's chart classes
+    """Return a chart of `layers --chart NAME` as an Altair chart (extra `report`).
+
+    Raises:
+        TrexError: There is no such chart, or the engine has no data for it.
+    """
+    from trex_tui.report.altair_painter import build
+
+    return build(make_chart(engine, name))

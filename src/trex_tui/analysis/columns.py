@@ -16,6 +16,7 @@ from trex_tui.analysis.compute import control_flow, products, tensor_cores
 from trex_tui.analysis.energy import LAYER_ENERGY, layer_energy
 from trex_tui.analysis.stability import OUTLIER_LEAST_PCT, OUTLIER_SCORE, find_outliers
 from trex_tui.column import RARE, Column
+from trex_tui.engine.columns import COLUMNS as ENGINE_COLUMNS
 from trex_tui.engine.model import Engine
 from trex_tui.frames import INT, TEXT
 
@@ -114,3 +115,5 @@ _LISTED = (
 # fmt: on
 COLUMNS = {column.key: column for column in _LISTED}
 """Columns of the layers, beside those of the engine."""
+ALL_COLUMNS = ENGINE_COLUMNS | COLUMNS
+"""Every column of the layers, without raw attributes."""

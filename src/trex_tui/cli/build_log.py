@@ -93,7 +93,7 @@ def _find_log(given: str) -> Path:
 
 def _load(path: Path, run: int | None) -> Engine | None:
     """Return the engine that a log describes; None if its build failed, or the log comes from a pipe."""
-    from trex_tui.api import COLUMNS
+    from trex_tui.analysis.columns import ALL_COLUMNS as COLUMNS
     from trex_tui.artifacts.discover import ArtifactSet
     from trex_tui.artifacts.kinds import FileKind
     from trex_tui.engine.load import load_set

@@ -27,11 +27,6 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_argument(
         "--path", action="store_true", help="print the directory of the samples, for other commands"
     )
-    parser.add_argument(
-        "--read-only",
-        action="store_true",
-        help="open no other paths and write no files (no exports, settings, suppressions, captures)",
-    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -39,9 +34,9 @@ def run(options: argparse.Namespace) -> int:
     if options.path:
         sys.stdout.write(f"{samples}\n")
         return ExitCode.OK
-    from trex_tui.cli.main import run_open
+    from trex_tui.cli import explore, main
 
-    return run_open([str(samples), *(["--read-only"] if options.read_only else [])])
+    return explore.run(main.make_parser("open").parse([str(samples)]))
 
 
 def find_samples() -> Path:

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from trex_tui.analysis.columns import ALL_COLUMNS as COLUMNS
 from trex_tui.analysis.device import StatedDevice, parse_peaks, read_device_settings, stated_for
-from trex_tui.api import COLUMNS
 from trex_tui.artifacts.discover import ArtifactSet, Discovery, find_sets
 from trex_tui.artifacts.write import Inputs
 from trex_tui.config import read_configuration

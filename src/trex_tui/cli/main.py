@@ -39,7 +39,7 @@ class Command(NamedTuple):
 
 _EXPLORE, _ONE, _SEVERAL, _HOST, _TOOLS = "explore", "one engine", "several engines", "GPU host", "tools"
 COMMANDS = {
-    "open": Command(_EXPLORE, "Explore engines in the terminal (the default)"),
+    "open": Command(_EXPLORE, module="explore"),
     "demo": Command(_EXPLORE, module="demo"),
     "summary": Command(_ONE, module="summary"),
     "layers": Command(_ONE, module="layers"),
@@ -224,11 +224,6 @@ def _join_values(arguments: list[str]) -> list[str]:
         else:
             joined.append(argument)
     return joined
-
-
-def run_open(arguments: Sequence[str]) -> int:
-    """Run the explorer."""
-    return run_old(["open", *arguments])
 
 
 def run_old(arguments: Sequence[str]) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from trex_tui import api
 from trex_tui.analysis import (
     build,
     compute,
@@ -18,6 +17,7 @@ from trex_tui.analysis import (
     structure,
     timing,
 )
+from trex_tui.analysis.columns import ALL_COLUMNS
 from trex_tui.column import Column
 from trex_tui.report.views import build as build_view
 from trex_tui.report.views import engine as engine_view
@@ -25,7 +25,7 @@ from trex_tui.report.views import lint as lint_view
 from trex_tui.report.views import onnx, plan
 from trex_tui.report.views import timing as timing_view
 
-_ROOFLINE = {key: column for key, column in roofline.DETAILS.items() if key not in api.COLUMNS}
+_ROOFLINE = {key: column for key, column in roofline.DETAILS.items() if key not in ALL_COLUMNS}
 _KEYS = {
     "schema": "Name and version of the document; the version grows when a key changes its meaning or leaves.",
     "engines": "An object per engine.",
@@ -91,7 +91,7 @@ _KEYS = {
     "capture": "Conditions of the measurement, from the manifest of `capture`.",
 }
 SUBJECTS: dict[str, Mapping[str, Column]] = {
-    "layers (`layers`, filters, charts)": api.COLUMNS,
+    "layers (`layers`, filters, charts)": ALL_COLUMNS,
     "groups of layers (`summary`)": structure.TOTALS,
     "engine (`summary`)": engine_view.ENGINE,
     "model (`summary`)": plan.MODEL,

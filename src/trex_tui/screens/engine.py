@@ -46,7 +46,6 @@ from trex_tui.screens.pane import (
     TabOpened,
 )
 from trex_tui.screens.settings import Settings
-from trex_tui.screens.stub import StubPane
 from trex_tui.text import format_bytes, format_ms, plural, printable, short_device_name
 from trex_tui.widgets.actions import ENGINE, TABS, bindings
 from trex_tui.widgets.chrome import Fact, HeaderLine, KeyLine, MainScreen, TabLine, shorten_engine
