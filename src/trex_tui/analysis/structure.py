@@ -38,9 +38,12 @@ def compute_totals(engine: Engine, *keys: str, rows: pd.Series | None = None) ->
     table = table.reset_index()
     order: dict[str, pd.Series] = {}
     for end in range(1, len(keys) + 1):
-        outer = table.groupby(list(keys[:end]), dropna=False)
-        order[f"time {end}"] = -outer["latency_ms"].transform("sum").fillna(0.0)
-        order[f"layers {end}"] = -outer["layers"].transform("sum")
+        time, layers = table["latency_ms"], table["layers"]
+        if end < len(keys):
+            outer = table.groupby(list(keys[:end]), dropna=False)
+            time, layers = outer["latency_ms"].transform("sum"), outer["layers"].transform("sum")
+        order[f"time {end}"] = -time.fillna(0.0)
+        order[f"layers {end}"] = -layers
         order[f"key {end}"] = table[keys[end - 1]].astype(TEXT)
     return table.loc[pd.DataFrame(order).sort_values(list(order), kind="stable").index].reset_index(drop=True)
 
