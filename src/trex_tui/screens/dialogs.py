@@ -90,8 +90,8 @@ class ChooseDialog(Dialog):
         }
         options = self.query_one(OptionList)
         options.set_options(Option(self.draw_option(key, text), id=key or " ") for key, text in kept.items())
-        places = list(kept)
-        options.highlighted = places.index(self._chosen) if self._chosen in kept else 0 if kept else None
+        begun = next((key for key in kept if words and key.casefold().startswith(words[0])), self._chosen)
+        options.highlighted = list(kept).index(begun) if begun in kept else 0 if kept else None
 
     def draw_option(self, key: str, text: str | Content) -> Content:  # noqa: ARG002 - for classes below
         return text if isinstance(text, Content) else Content(printable(text))

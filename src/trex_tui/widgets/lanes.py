@@ -232,16 +232,18 @@ class Sandwich(ScrollView, can_focus=True):
     def show(self, layer: int | None) -> None:
         """Show the neighbours of a layer."""
         self.middle = layer
-        self._place()
-        self.set_reactive(
-            Sandwich.selected, next((n for n, box in enumerate(self._boxes) if box.level == 0), 0)
-        )
-        self._draw()
-        self._keep_in_view()
+        self._start()
 
     def on_resize(self, _: Resize) -> None:
+        self._start()
+
+    def _start(self) -> None:
+        """Place and draw the boxes; the cursor stands in the middle."""
         self._place()
+        middle = next((number for number, box in enumerate(self._boxes) if box.level == 0), 0)
+        self.set_reactive(Sandwich.selected, middle)
         self._draw()
+        self._keep_in_view()
 
     def watch_selected(self) -> None:
         self._draw()

@@ -30,7 +30,7 @@ from trex_tui.widgets.actions import MOVE, TREE, bindings
 from trex_tui.widgets.theme import CELL_STYLES, component_style, is_ascii
 
 GAP = 1
-_LEAST_NAME, _NAME_SHARE = 16, 22
+_LEAST_NAME, _NAME_SHARE = 11, 27
 """Cells, and on top a part of the table in percent, that names of usual length keep before other columns are left out."""
 _LEAST_TEXT = 20
 """Cells that other texts that can be shortened keep."""
