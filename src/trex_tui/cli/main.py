@@ -54,7 +54,7 @@ COMMANDS = {
     "capture": Command(_HOST, module="capture"),
     "doctor": Command(_HOST, module="doctor"),
     "explain": Command(_TOOLS, module="explain"),
-    "mcp": Command(_TOOLS, "Serve tools for agents (Model Context Protocol)"),
+    "mcp": Command(_TOOLS, module="mcp"),
     **{name: Command("") for name in ("serve", "keys", "schema", "history", "scaling", "metadata")},
 }
 """Every command, in the order of the help. Those without a group leave with the next version."""
