@@ -16,6 +16,7 @@ import pytest
 from helpers import REPOSITORY, RealSet, real_sets, write_sample_set
 from power_kit import write_power_set
 from small_engines import several_engines, small_engine
+from trex_tui.analysis.columns import ALL_COLUMNS as LAYER_COLUMNS
 from trex_tui.analysis.engines import (
     CHANGES,
     COLUMNS,
@@ -29,7 +30,6 @@ from trex_tui.analysis.engines import (
     sort_by_date,
     varying_columns,
 )
-from trex_tui.api import COLUMNS as LAYER_COLUMNS
 from trex_tui.api import load_engine
 from trex_tui.artifacts.discover import ArtifactSet, find_sets
 from trex_tui.column import Column

@@ -23,6 +23,7 @@ from helpers import (
     write_graph,
     write_json,
 )
+from trex_tui.analysis.columns import ALL_COLUMNS as COLUMNS
 from trex_tui.analysis.memory import live_at, live_bytes, live_tensors, memory_facts, memory_totals
 from trex_tui.analysis.structure import (
     compute_totals,
@@ -35,7 +36,7 @@ from trex_tui.analysis.structure import (
     slowest,
     stream_totals,
 )
-from trex_tui.api import COLUMNS, load_engine
+from trex_tui.api import load_engine
 from trex_tui.artifacts.metadata import Facts
 from trex_tui.engine.frame import build_bindings, build_frames, build_queries
 from trex_tui.engine.model import Engine

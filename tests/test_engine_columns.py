@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from helpers import REPOSITORY, RealSet, layer, real_sets, tensor, write_graph
-from trex_tui.api import COLUMNS, full_frame, load_engine, select
+from trex_tui.analysis.columns import ALL_COLUMNS as COLUMNS
+from trex_tui.api import full_frame, load_engine, select
 from trex_tui.column import RARE
 from trex_tui.engine.model import Engine
 from trex_tui.errors import TrexError

@@ -21,8 +21,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import layer, strict_json, tensor, timing_row, write_graph, write_json, write_profile
+from trex_tui.analysis.columns import ALL_COLUMNS as COLUMNS
 from trex_tui.analysis.timing import measured_queries
-from trex_tui.api import COLUMNS, load_engine
+from trex_tui.api import load_engine
 from trex_tui.engine.model import Engine
 from trex_tui.errors import TrexError
 from trex_tui.report import graphs
