@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hostile import COMMANDS, FOLDER, STEM, Command, check_plain, judge, write_hostile_set
+from onnx_bytes import MODEL
 from trex_tui.__main__ import main
 
 
@@ -45,7 +46,7 @@ def test_commands_are_shown_as_they_would_be_typed(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     name = f"{FOLDER}'\"\n$(touch pwned).onnx"
-    Path(name).write_bytes(b"")
+    Path(name).write_bytes(MODEL)
     trtexec = str(programs("10.4.0").path)
     assert main(["capture", "--onnx", name, "--dry-run", "--trtexec", trtexec]) == 0
     shown = capsys.readouterr().out
