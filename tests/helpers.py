@@ -30,7 +30,7 @@ ARTIFACT_FOLDERS = (
     "trex",
 )
 """Folders of the artifacts whose sets are looked at all together. Others may be added beside them."""
-OLD_SAMPLES = REPOSITORY / "tests" / "old" / "sample_artifacts"
+OLD_SAMPLES = REPOSITORY / "tests" / "modelled_sets"
 """Modelled sets. Tests that move to a new room take measured ones instead."""
 GOLDEN = REPOSITORY / "tests" / "golden"
 TABS = ("overview", "layers", "latency", "charts", "memory", "lint", "build", "compare")

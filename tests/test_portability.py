@@ -8,7 +8,7 @@ from pathlib import Path
 
 from helpers import GRAPH, PROFILE, REPOSITORY, write_files
 
-ELSEWHERE = REPOSITORY / "tests/old/elsewhere.py"
+ELSEWHERE = REPOSITORY / "tests/elsewhere.py"
 PACKAGE = REPOSITORY / "src" / "trex_tui"
 
 

@@ -39,7 +39,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "pr": "alexnet_int8",
     }
     for name, sample in samples.items():
-        shutil.copytree(ROOT / "tests/old/sample_artifacts" / sample, tmp_path / name)
+        shutil.copytree(ROOT / "tests/modelled_sets" / sample, tmp_path / name)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

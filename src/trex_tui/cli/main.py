@@ -27,37 +27,34 @@ class Command(NamedTuple):
     """A command.
 
     Attributes:
-        group: Heading in the help; empty to leave it out there.
-        help: One line; empty for that of its module.
-        module: Its file; None while the old house runs it.
+        group: Heading in the help.
+        module: Its file.
     """
 
     group: str
-    help: str = ""
-    module: str | None = None
+    module: str
 
 
 _EXPLORE, _ONE, _SEVERAL, _HOST, _TOOLS = "explore", "one engine", "several engines", "GPU host", "tools"
 COMMANDS = {
-    "open": Command(_EXPLORE, module="explore"),
-    "demo": Command(_EXPLORE, module="demo"),
-    "summary": Command(_ONE, module="summary"),
-    "layers": Command(_ONE, module="layers"),
-    "lint": Command(_ONE, module="lint"),
-    "times": Command(_ONE, module="times"),
-    "build-log": Command(_ONE, module="build_log"),
-    "export": Command(_ONE, module="export"),
-    "report": Command(_ONE, module="report"),
-    "diff": Command(_SEVERAL, module="diff"),
-    "engines": Command(_SEVERAL, module="engines"),
-    "accuracy": Command(_SEVERAL, module="accuracy"),
-    "capture": Command(_HOST, module="capture"),
-    "doctor": Command(_HOST, module="doctor"),
-    "explain": Command(_TOOLS, module="explain"),
-    "mcp": Command(_TOOLS, module="mcp"),
-    **{name: Command("") for name in ("serve", "keys", "schema", "history", "scaling", "metadata")},
+    "open": Command(_EXPLORE, "explore"),
+    "demo": Command(_EXPLORE, "demo"),
+    "summary": Command(_ONE, "summary"),
+    "layers": Command(_ONE, "layers"),
+    "lint": Command(_ONE, "lint"),
+    "times": Command(_ONE, "times"),
+    "build-log": Command(_ONE, "build_log"),
+    "export": Command(_ONE, "export"),
+    "report": Command(_ONE, "report"),
+    "diff": Command(_SEVERAL, "diff"),
+    "engines": Command(_SEVERAL, "engines"),
+    "accuracy": Command(_SEVERAL, "accuracy"),
+    "capture": Command(_HOST, "capture"),
+    "doctor": Command(_HOST, "doctor"),
+    "explain": Command(_TOOLS, "explain"),
+    "mcp": Command(_TOOLS, "mcp"),
 }
-"""Every command, in the order of the help. Those without a group leave with the next version."""
+"""Every command, in the order of the help."""
 SYNONYMS = {
     **dict.fromkeys(("compare", "cmp"), "diff"),
     **dict.fromkeys(("profile", "run", "build", "bench", "benchmark"), "capture"),
@@ -164,8 +161,6 @@ def _run(arguments: list[str]) -> int:
         if name is None:
             return _run_top(arguments)
         module = COMMANDS[name].module
-        if module is None:
-            return run_old([name, *arguments])
         options = make_parser(name).parse(_join_values(arguments))
         if options.ascii:
             os.environ["TREX_TUI_ASCII"] = "1"
@@ -207,9 +202,7 @@ def _find_command(arguments: list[str]) -> tuple[str | None, list[str]]:
 
 def _suggest_command(word: str) -> None:
     """Reject a word that is not a path, if it looks like a command."""
-    name = SYNONYMS.get(word) or next(
-        iter(close_matches(word, [name for name in COMMANDS if COMMANDS[name].group])), ""
-    )
+    name = SYNONYMS.get(word) or next(iter(close_matches(word, COMMANDS)), "")
     if name:
         raise TrexError(f"{word}: no such file or command; did you mean `trex-tui {name}`?")
 
@@ -224,13 +217,6 @@ def _join_values(arguments: list[str]) -> list[str]:
         else:
             joined.append(argument)
     return joined
-
-
-def run_old(arguments: Sequence[str]) -> int:
-    """Run a command that the old house still has."""
-    from trex_tui.old.cli import main as old_main
-
-    return old_main(list(arguments))
 
 
 # Help and completion
@@ -277,7 +263,7 @@ def _run_top(arguments: list[str]) -> int:
 
 def _format_help(parser: CommandParser) -> str:
     lines = [_DESCRIPTION, "", parser.format_usage().rstrip()]
-    for group in dict.fromkeys(command.group for command in COMMANDS.values() if command.group):
+    for group in dict.fromkeys(command.group for command in COMMANDS.values()):
         lines += ["", f"{group}:"]
         lines += [
             f"  {name:11} {_help_of(name)}" for name, command in COMMANDS.items() if command.group == group
@@ -287,8 +273,7 @@ def _format_help(parser: CommandParser) -> str:
 
 
 def _help_of(name: str) -> str:
-    command = COMMANDS[name]
-    return command.help or str(import_module(f"trex_tui.cli.{command.module}").HELP)
+    return str(import_module(f"trex_tui.cli.{COMMANDS[name].module}").HELP)
 
 
 def build_parser() -> CommandParser:
@@ -298,11 +283,8 @@ def build_parser() -> CommandParser:
     commands = parser.add_subparsers(
         dest="command", metavar="COMMAND", prog="trex-tui", parser_class=CommandParser
     )
-    for name, command in COMMANDS.items():
-        if command.module is not None:
-            make_parser(name, commands.add_parser(name, help=_help_of(name)))
-        elif command.group:
-            _add_old_parser(name, commands)
+    for name in COMMANDS:
+        make_parser(name, commands.add_parser(name, help=_help_of(name)))
     return parser
 
 
@@ -310,12 +292,6 @@ def _make_completion(shell: str) -> str:
     import shtab
 
     return str(shtab.complete(build_parser(), shell))
-
-
-def _add_old_parser(name: str, commands: Any) -> None:  # noqa: ANN401 - argparse has no public name for it
-    from trex_tui.old.cli.parser import _COMMANDS
-
-    _COMMANDS[name](commands)
 
 
 # Signals and crashes

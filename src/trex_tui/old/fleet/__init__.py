@@ -1,1 +1,0 @@
-"""Many engines: histories of builds, and tables with a row per engine."""

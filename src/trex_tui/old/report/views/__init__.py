@@ -1,3 +1,0 @@
-"""Views: sections of results, as raw values for every renderer."""
-
-from __future__ import annotations

@@ -1,3 +1,0 @@
-"""Screens of the explorer, one module each."""
-
-from __future__ import annotations
