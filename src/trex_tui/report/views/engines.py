@@ -134,7 +134,7 @@ def list_engine_groups(
         if not is_number(frame[measure.key]):
             raise TrexError(f"--columns: {measure.key} is not a number; groups have ranges of numbers")
     shown = group_engines(frame, [column.key for column in keys], [measure.key for measure in measures])
-    columns = [table.columns[key] for key in shown if key in table.columns]
+    columns = [table.columns[key] for key in map(str, shown) if key in table.columns]
     columns.append(Column("engines", "engines", "Engines of the group."))
     for measure in measures:
         for part in RANGE:
