@@ -282,8 +282,6 @@ class FrameTable(ScrollView, can_focus=True):
     # Layout
 
     def on_resize(self) -> None:
-        if self.size.width != self._was_wide:  # a tab is resized whenever it is shown
-            self._lay_out()
         self.virtual_size = Size(self.size.width, len(self._shown) + 1)
         self._keep_in_view()
 
@@ -372,6 +370,8 @@ class FrameTable(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
+        if width != self._was_wide:  # before the event of the resize
+            self._lay_out()
         if y == 0:
             return self._render_header().crop_extend(0, width, self._base("header"))
         position = self._top + y - 1
