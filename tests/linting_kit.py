@@ -52,7 +52,11 @@ def engine_of(folder: Path, *times: float | None, names: Sequence[str] = ()) -> 
     write_graph(folder / "net.graph.json", chain(*names), ["t0", f"t{len(names)}"])
     known = [(name, ms) for name, ms in zip(names, times, strict=True) if ms is not None]
     if known:
-        rows = [{"name": name, "timeMs": ms * 10, "averageMs": ms, "percentage": 1} for name, ms in known]
+        total = sum(ms for _, ms in known) or 1.0
+        rows = [
+            {"name": name, "timeMs": ms * 10, "averageMs": ms, "percentage": 100.0 * ms / total}
+            for name, ms in known
+        ]
         write_json(folder / "net.profile.json", [{"count": 10}, *rows])
     return load_engine(folder)
 

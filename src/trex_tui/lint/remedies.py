@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from trex_tui.lint.rule import Remedy
 
 TRTEXEC, RTX, TORCH_TENSORRT = "trtexec", "tensorrt_rtx", "Torch-TensorRT"
-_STUB = "__myelin_CASK_STUB"
-"""Tactic of TensorRT-RTX, which chooses kernels on the device."""
+_STUB, _RUNTIME_KERNEL = "__myelin_CASK_STUB", "runtime_fusion"
+"""Tactic and type of layers of TensorRT-RTX, which chooses and compiles kernels on the device."""
 _TORCH_NODE = "[aten_ops."
 """In every layer name of Torch-TensorRT."""
 _RTX_OPTIONS: Version = (11, 0)
@@ -76,7 +76,8 @@ def find_platform(engine: Engine) -> Platform:
     """Return the platform of an engine."""
     stated, capability = engine.facts.tensorrt_version, find_capability(engine)
     producer = TRTEXEC
-    if "rtx" in (stated or "").lower() or engine.layers["tactic"].eq(_STUB).fillna(False).any():
+    is_chosen_later = engine.layers["tactic"].eq(_STUB) | engine.layers["layer_type"].eq(_RUNTIME_KERNEL)
+    if "rtx" in (stated or "").lower() or is_chosen_later.fillna(False).any():
         producer = RTX
     elif engine.layers["name"].str.contains(_TORCH_NODE, regex=False).any():
         producer = TORCH_TENSORRT

@@ -130,16 +130,18 @@ def _find_stated_skips(context: Context) -> Findings:
         )
 
 
+_PAGE_CACHE = (
+    "On a Jetson the page cache counts as used (sync; echo 3 > /proc/sys/vm/drop_caches as root), and so "
+    "does the desktop; in a container, check that libcuda is the board's own, not a stub."
+)
+
+
 def _free_memory(context: Context) -> str:
     """Return how to give the build more of the device's memory."""
     if context.platform.is_jetson:
-        return (
-            "Free memory before the build; a larger workspace does not help. On a Jetson the page cache "
-            "counts as used (sync; "
-            "echo 3 > /proc/sys/vm/drop_caches as root), and so does the desktop; in a container, check "
-            "that libcuda is the board's own, not a stub."
-        )
-    return "Build on an idle GPU, or on one with more memory; a larger workspace does not help."
+        return f"Free memory before the build; a larger workspace does not help. {_PAGE_CACHE}"
+    text = "Build on an idle GPU, or on one with more memory; a larger workspace does not help."
+    return text if context.platform.compute_capability else f"{text} {_PAGE_CACHE}"
 
 
 class _Skip(NamedTuple):
@@ -228,6 +230,7 @@ def _describe_beyond_workspace(context: Context, skips: list[SkippedTactic], lim
         remedy="None, unless this layer is slow: the request does not fit on this device."
         if is_hopeless
         else _advise_workspace(largest),
+        is_minor=bool(odd_workspace.find(context)),  # the cause
     )
 
 

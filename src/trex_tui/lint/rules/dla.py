@@ -12,7 +12,7 @@ from trex_tui.analysis.structure import dla_facts
 from trex_tui.buildlog.trace import Dla, DlaFallback
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.lint.context import Context, build_log, format_time, has_layers, issue, quote
-from trex_tui.lint.rule import HIGH, WARNING, Finding, Findings, finding, not_checked, rule
+from trex_tui.lint.rule import HIGH, WARNING, Finding, Findings, Remedy, finding, not_checked, rule
 from trex_tui.text import plural, printable, shorten_middle
 
 _RUNTIME = (
@@ -125,6 +125,13 @@ def _describe_limit(dla: Dla) -> Finding:
     )
 
 
+_REMEDIES: dict[str, Remedy] = {
+    "shapes are equal": "Build with equal minimum, optimal and maximum shapes, or with static ones.",
+    "FP16 and INT8 only": "Allow FP16 or INT8 in the build: the DLA has no other types.",
+}
+"""Words of a reason -> its remedy."""
+
+
 def _describe_reason(context: Context, reason: str, messages: list[DlaFallback]) -> Finding:
     """Return a finding for a reason in the log, or for the layers without one."""
     names = list(dict.fromkeys(message.layer for message in messages))
@@ -140,9 +147,10 @@ def _describe_reason(context: Context, reason: str, messages: list[DlaFallback])
     more = f" and {len(names) - _NAMED_LAYERS} more" if len(names) > _NAMED_LAYERS else ""
     time = f"; {context.format_time(*gpu_layers)}" if context.sum_ms(gpu_layers) is not None else ""
     of_types = f"; {of_types}" if of_types else ""
+    which = f" ({named}{more}{of_types}{time})" if named else ""
+    subject = plural(len(names), "layer") if named else "Layers"
     return finding(
-        f"{plural(len(names), 'layer')} fell back from the DLA to the GPU, "
-        f"{printable(reason) or 'no reason in the log'} ({named}{more}{of_types}{time}).",
+        f"{subject} fell back from the DLA to the GPU, {printable(reason) or 'no reason in the log'}{which}.",
         gpu_layers,
         confidence=HIGH,
         evidence={
@@ -152,6 +160,7 @@ def _describe_reason(context: Context, reason: str, messages: list[DlaFallback])
             "gpu_ms": context.sum_ms(gpu_layers),
             "log_line": messages[0].line,
         },
+        remedy=next((remedy for words, remedy in _REMEDIES.items() if words in reason), ""),
     )
 
 

@@ -394,7 +394,10 @@ def empty_tiles(context: Context, share_pct: float, useful_pct: float) -> Findin
 
 def _advise_on_tiles(product: Product) -> str:
     if (product.batch or 1) > 1:
-        return "Fold the batch into M, if all products use the same weights; else write it as a multiplication and a sum."
+        return (
+            "Fold the batch into M, if all products use the same weights; else write it as a multiplication "
+            "and a sum."
+        )
     narrow, long = sorted((product.m or 0, product.n or 0))
     if long < SHORT_SIDE:
         return ""
@@ -449,7 +452,7 @@ def tiny_products(context: Context, share_pct: float) -> Findings:
                 achieved_flops_per_s=2e3 * product.macs / ms,
                 achieved_bytes_per_s=1e3 * size / ms,
             ),
-            group=f"layers compute {product.batch} products of {shape} each",
+            group=f"layers compute {product.batch} products of {shape} each{kernel}",
         )
 
 

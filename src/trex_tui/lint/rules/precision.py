@@ -429,6 +429,12 @@ _WARNINGS = (
         ),
     ),
     (
+        re.compile(r"INT8 calibration file not specified"),
+        WARNING,
+        "INT8 was requested, and the engine built in FP16: there is no calibration file.",
+        "Name the calibration file, or quantize the model with Q/DQ nodes (ModelOpt).",
+    ),
+    (
         re.compile(r"Missing scale and zero-point for tensor"),
         WARNING,
         "{tensors} without a scale in an INT8 build: the layers around them do not run in INT8.",

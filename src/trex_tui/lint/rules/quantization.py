@@ -36,6 +36,8 @@ from trex_tui.lint.rule import (
 from trex_tui.lint.savings import fraction, moving_ms, narrowed, saving
 from trex_tui.text import plural
 
+_QDQ = re.compile(r"(QuantizeLinear|DequantizeLinear)[^/]*$")
+_BOTH_STEPS = {"QuantizeLinear", "DequantizeLinear"}
 _MAY_CONVERT = (LayerKind.QUANTIZE, LayerKind.SCALE, LayerKind.REFORMAT)
 # Two dequantizations, an addition and a quantization in one generated kernel.
 _RESIDUAL_KERNEL = re.compile(r"__myl_CastMulCastMulAdd\w*RounCast")
@@ -203,6 +205,36 @@ def _save_output(context: Context, layer: int) -> dict[int, float]:
 
 
 @rule(
+    "QDQ005",
+    "Only the weights are quantized",
+    WARNING,
+    looks_for="A convolution, GEMM or attention layer with floating-point input that has the Q and DQ of "
+    "its weights, in an engine with quantized products.",
+    why="Q and DQ on the weights alone cost accuracy: without them on the input the kernel runs in floating point.",
+    remedy="Insert Q/DQ on its input too, or remove those of its weights.",
+    references=(QUANTIZED_TYPES,),
+    columns=("kind", "onnx_nodes", "input_formats", "precision", "latency_ms"),
+    not_when="Kernels that read quantized weights; engines in which no product is quantized.",
+    needs=(details,),
+)
+def quantized_weights_alone(context: Context) -> Findings:
+    if not any(map(context.is_quantized, context.multiplying)):
+        return
+    for layer in context.multiplying:
+        steps = {step for node in context.nodes[layer] for step in _QDQ.findall(node)}
+        weights = {port.dtype for port in context.inputs[layer] if port.is_constant}
+        if steps == _BOTH_STEPS and context.input_types[layer] in FLOATING and not weights & QUANTIZED:
+            yield finding(
+                f"{context.quote(layer)} runs in {context.precisions[layer]}: its weights have Q and DQ, "
+                f"its input has not: {context.format_time(layer)}.",
+                [layer],
+                confidence=HIGH,
+                evidence=context.evidence(layer, onnx_nodes=", ".join(context.nodes[layer])),
+                group="layers have Q and DQ on the weights alone",
+            )
+
+
+@rule(
     "QDQ003",
     "Residual added in floating point or separately",
     WARNING,
@@ -359,6 +391,7 @@ def _leaves_quantization(context: Context, layer: int) -> bool:
 RULES = (
     dangling_quantization,
     floating_result,
+    quantized_weights_alone,
     floating_residual,
     mostly_floating,
     stays_quantized,
