@@ -5,23 +5,23 @@ UPDATE_GOLDENS=1 regenerates the parts.
 
 from __future__ import annotations
 
+import doctest
 import os
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 import make_docs
 from helpers import REPOSITORY
+from trex_tui.__main__ import main
+from trex_tui.cli.main import COMMANDS
 
 PAGES = sorted((REPOSITORY / "docs").glob("*.md"))
 ALL = [*PAGES, *sorted(REPOSITORY.glob("*.md"))]
-RAW = "https://raw.githubusercontent.com/trex-tui/trex-tui/main/"
-"""Pictures of the README are links to the repository: the package index has only the text."""
-
-
-LEAVING = ("serve", "history", "scaling", "keys", "schema", "metadata")
-"""Commands of the old packages that no new room takes over."""
+LONGEST = 2500
+"""Lines of docs that people write."""
 
 
 def named(paths: list[Path]) -> list[object]:
@@ -37,41 +37,61 @@ def lines_of(path: Path) -> list[str]:
     return [line for line in lines if line.startswith("trex-tui ")]
 
 
-LINES = sorted({(path.stem, line) for path in PAGES for line in lines_of(path)})
+LINES = sorted({line for path in ALL for line in lines_of(path) if "sample_artifacts" in line or " explain " in line})
+INTERACTIVE = re.compile(r"trex-tui (?!" + "|".join(COMMANDS) + r")|trex-tui (open|demo|capture|doctor)")
 
 
 @pytest.mark.parametrize("path", named(PAGES))
-def test_made_parts_are_as_the_program_is(path):
+def test_made_parts_are_as_the_program_is(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    new = make_docs.renewed(text)
+    new = make_docs.renew(text)
     if os.environ.get("UPDATE_GOLDENS"):
         path.write_text(new, encoding="utf-8")
     assert new == path.read_text(encoding="utf-8")
 
 
-def test_every_command_has_a_section_and_every_screen():
-    commands = (REPOSITORY / "docs" / "commands.md").read_text(encoding="utf-8")
-    assert re.findall(r"^## ([\w-]+)$", commands, re.MULTILINE) == [
-        name for name in make_docs.commands() if name not in LEAVING
-    ]
-    screens = (REPOSITORY / "docs" / "screens.md").read_text(encoding="utf-8")
-    assert re.findall(r"^## \d · (\w+)$", screens, re.MULTILINE) == make_docs.tabs()
+@pytest.mark.parametrize("line", [line for line in LINES if not INTERACTIVE.match(line)])
+def test_commands_run(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "sample_artifacts").symlink_to(REPOSITORY / "sample_artifacts")
+    monkeypatch.chdir(tmp_path)
+    words = shlex.split(line)[1:]
+    end = min((words.index(sign) for sign in ("|", ">", ">>") if sign in words), default=len(words))
+    assert main(words[:end]) in (0, 1), capsys.readouterr().err
 
 
-def test_there_are_lines_to_try():
+def test_there_are_commands() -> None:
     assert len(LINES) >= 10
 
 
+def test_commands_that_are_named_exist() -> None:
+    for path in ALL:
+        if path.stem == "CHANGELOG":
+            continue
+        for name in re.findall(r"`trex-tui ([a-z][a-z-]+)(?: [^`]*)?`", path.read_text(encoding="utf-8")):
+            assert name in COMMANDS or name in ("outdir", "a", "needs"), f"{path.name}: {name}"
+
+
+def test_examples_of_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sample_artifacts").symlink_to(REPOSITORY / "sample_artifacts")
+    monkeypatch.chdir(tmp_path)
+    text = (REPOSITORY / "docs/python.md").read_text(encoding="utf-8").replace("\n```\n", "\n\n")
+    test = doctest.DocTestParser().get_doctest(text, {}, "python.md", "python.md", 0)
+    shown: list[str] = []
+    result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test, out=shown.append)
+    assert result.failed == 0, "".join(shown)
+    assert result.attempted > 10
+
+
 @pytest.mark.parametrize("path", named(ALL))
-def test_links_lead_somewhere(path):
-    text = path.read_text(encoding="utf-8").replace(RAW, "")
+def test_links_lead_somewhere(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
         if "://" not in target:
             assert (path.parent / target).exists(), target
 
 
-def test_pictures_of_the_readme_are_shown_by_the_package_index():
-    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    pictures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", readme)
-    assert pictures
-    assert all(target.startswith(RAW) for target in pictures)
+def test_they_are_short() -> None:
+    made = sum(len(make_docs.PARTS[name]().splitlines()) for name in make_docs.PARTS)
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in ALL) - made <= LONGEST
