@@ -297,7 +297,7 @@ def judge_xml(text: str) -> None:
     assert "<!ENTITY" not in text
     root = ElementTree.fromstring(text)
     said = "".join(part for one in root.iter() for part in (one.text or "", *one.attrib.values()))
-    assert "[red]x[/red]" in said or "<script>alert(1)</script>" in said
+    assert any(part in said for part in ("[red]x[/red]", "<script>alert(1)</script>", "pwned"))
 
 
 _PASSIVE = {

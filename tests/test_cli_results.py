@@ -126,7 +126,7 @@ def test_markdown(command: str, capsys: Captured) -> None:
     [
         ("summary", "x.csv", "x.csv: no csv here; choose --format text, json, md, html"),
         ("report", "x.pdf", "x.pdf: PDF is not supported; write .html and print it from a browser"),
-        ("report", "x", "x: unknown extension; choose --format html, md, json"),
+        ("report", "x", "x: unknown extension; choose --format md, html, json"),
         ("summary", "no/x.json", "directory no does not exist; create it first"),
     ],
 )

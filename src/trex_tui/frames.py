@@ -5,7 +5,7 @@ Unknown is NA, never 0. Numbers are `Float64` and `Int64`, flags `boolean`, text
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import pandas as pd
@@ -17,9 +17,20 @@ INT: Final = "Int64"
 FLAG: Final = "boolean"
 
 
-def text_array(values: Iterable[str | None]) -> Any:
+def text_array(values: Iterable[str | None]) -> Any:  # noqa: ANN401 - an array of pandas
     """Return an array of texts; None is NA."""
     return pd.array(list(values), TEXT)
+
+
+def frame_of(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+    """Return a table whose columns get the types of their values; pandas alone refuses texts that UTF-8 cannot hold."""
+    return pd.DataFrame({key: _type_column(values) for key, values in columns.items()})
+
+
+def _type_column(values: Sequence[Any]) -> Any:  # noqa: ANN401 - an array or a column
+    known = [value for value in values if value is not None]
+    is_text = bool(known) and all(isinstance(value, str) for value in known)
+    return text_array(values) if is_text else pd.Series(values, dtype=object).convert_dtypes()
 
 
 def is_number(series: pd.Series) -> bool:

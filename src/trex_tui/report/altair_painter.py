@@ -11,7 +11,7 @@ from trex_tui.column import Column
 from trex_tui.report.charts import Chart, choose_colors
 from trex_tui.text import printable, shorten_middle
 
-_WIDTH, _HEIGHT, _BAR, _LABEL = 680, 280, 20, 36
+_WIDTH, _HEIGHT, _BAR, _LABEL = 680, 280, 20, 44
 _TICKS = 8
 """Most on the lower axis, where longer numbers would overlap."""
 _LARGE = "abs(datum.value) < 1000 ? datum.label : format(datum.value, '~s')"

@@ -26,7 +26,7 @@ from trex_tui.engine.dtypes import parse_data_type
 from trex_tui.engine.model import Engine
 from trex_tui.engine.names import ShortNames
 from trex_tui.errors import TrexError
-from trex_tui.frames import text_array
+from trex_tui.frames import frame_of, text_array
 from trex_tui.lint.context import Context
 from trex_tui.lint.rules.requests import find_answers
 from trex_tui.report.document import Section, drop_empty_columns
@@ -103,17 +103,11 @@ def list_sections(join: BuildJoin, engine: Engine | None, top: int | None = 10) 
             yield limit_rows(drop_empty_columns(section), None if section.key in _WHOLE else top)
 
 
-def _type_column(values: Sequence[Any]) -> Any:  # noqa: ANN401 - an array or a column
-    known = [value for value in values if value is not None]
-    is_text = bool(known) and all(isinstance(value, str) for value in known)
-    return text_array(values) if is_text else pd.Series(values, dtype=object).convert_dtypes()
-
-
 def _table(
     key: str, title: str, rows: Iterable[Sequence[Any]], columns: Sequence[str], noun: str = "row"
 ) -> Section:
     values = list(zip(*rows, strict=True)) or [()] * len(columns)
-    frame = pd.DataFrame({name: _type_column(one) for name, one in zip(columns, values, strict=True)})
+    frame = frame_of(dict(zip(columns, values, strict=True)))
     shown = [COLUMNS.get(name) or Column(name, _make_title(name)) for name in columns]
     names = [name for name in frame["layer"] if isinstance(name, str)] if "layer" in frame else []
     shorten = {"layer": ShortNames.of_layers(zip(names, names, strict=True)).fit, "message": cut_end}

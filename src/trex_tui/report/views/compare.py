@@ -24,6 +24,7 @@ from trex_tui.compare.verdicts import Verdict
 from trex_tui.engine.filter import FilterError, find_matches
 from trex_tui.engine.names import ShortNames, first_nodes
 from trex_tui.errors import Note, TrexError
+from trex_tui.frames import frame_of
 from trex_tui.report.charts import Chart
 from trex_tui.report.document import Document, Section, drop_empty_columns
 from trex_tui.report.selection import sort_rows
@@ -110,7 +111,7 @@ def _all_blocks(shown: Shown) -> Section:
     frame = comparison.blocks.loc[shown.index.sort_values()].reset_index()
     for position, engine in enumerate(comparison.engines):
         names, layers = engine.layers["name"].tolist(), frame[key_of(position, "layers")]
-        place = frame.columns.get_indexer([key_of(position, "layers")])[0]
+        place = frame.columns.tolist().index(key_of(position, "layers"))
         frame.insert(
             place, key_of(position, "names"), [tuple(names[layer] for layer in own) for own in layers]
         )
@@ -223,7 +224,7 @@ def _engines_section(comparison: Comparison) -> Section:
             title="J per sample" if comparison.is_per_sample else "J",
         ),
     ]
-    frame = pd.DataFrame(rows)[[column.key for column in columns]].convert_dtypes()
+    frame = frame_of({column.key: [row[column.key] for row in rows] for column in columns})
     return drop_empty_columns(Section("engines", "Engines", frame=frame, columns=columns, noun="engine"))
 
 
@@ -405,7 +406,7 @@ def builds_section(shown: Shown, builds: BuildDifference) -> Section:
             priority=1,
         ),
     )
-    frame = pd.DataFrame(rows, columns=[column.key for column in columns]).convert_dtypes()
+    frame = frame_of({column.key: [row[place] for row in rows] for place, column in enumerate(columns)})
     title = f"Why the builder chose other tactics for {engine} than for {baseline}"
     shorten = {"label": shown.names.fit}
     section = Section(
