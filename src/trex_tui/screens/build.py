@@ -84,6 +84,10 @@ class BuildPane(EnginePane):
     def on_mount(self) -> None:
         self.compute(lambda: read_build(self.engine), self._take)
 
+    def _fail(self, error: Exception) -> None:
+        super()._fail(error)
+        self.query_one("#views", Static).update(printable(str(error)))
+
     def _take(self, found: tuple[BuildJoin, dict[str, View]] | None) -> None:
         if found is None:
             reason = explain_absence(self.engine, "No build log in this set.", *_LOGS)

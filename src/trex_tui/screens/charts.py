@@ -72,8 +72,8 @@ class ChartsPane(EnginePane):
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)
-        self.chart = ""
-        """Name of the chart on screen."""
+        self.chart = self._wanted = ""
+        """Name of the chart on screen, and of the one that was chosen last, which may have no data now."""
         self._charts: dict[str, Chart] = {}
         self._choices: dict[str, Choice] = {}
         """Name of a chart -> the axes that the user chose."""
@@ -112,9 +112,9 @@ class ChartsPane(EnginePane):
         )
         table = self.query_one(FrameTable)
         table.show(section)
-        if names:
-            table.move_to(self.chart if self.chart in charts else names[0])
-        self.show_chart(self.chart if self.chart in charts else names[0] if names else "")
+        shown = self._wanted if self._wanted in charts else next(iter(names), "")
+        table.move_to(shown)
+        self.show_chart(shown)
 
     def show_chart(self, name: str) -> None:
         """Show a chart; the names of the others stand above it where there is no list."""
@@ -143,8 +143,8 @@ class ChartsPane(EnginePane):
 
     @on(FrameTable.Moved)
     def _highlight(self, event: FrameTable.Moved) -> None:
-        if isinstance(event.row, str) and event.row != self.chart:
-            self.show_chart(event.row)
+        if event.is_by_user and isinstance(event.row, str) and event.row != self.chart:
+            self._choose_chart(event.row)
 
     def open_row(self, _table: FrameTable, _row: Row) -> None:
         """Go to the current layer."""
@@ -173,15 +173,14 @@ class ChartsPane(EnginePane):
     def action_next_chart(self, step: int) -> None:
         names = list(self._charts)
         if names:
-            name = names[(names.index(self.chart) + step) % len(names)]
-            self.query_one(FrameTable).move_to(name)
-            self.show_chart(name)
+            self._choose_chart(names[(names.index(self.chart) + step) % len(names)])
 
     def action_choose_chart(self) -> None:
         options = {name: f"{self._title(name):<18} {CHARTS[name].help}" for name in self._charts}
         dialogs.choose(self.app, "Chart", options, self._choose_chart, self.chart)
 
     def _choose_chart(self, name: str) -> None:
+        self._wanted = name
         self.query_one(FrameTable).move_to(name)
         self.show_chart(name)
 
@@ -235,23 +234,23 @@ class ChartView(Static, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, markup=False)
-        self._chart: Chart | None = None
+        self.chart: Chart | None = None
         self._otherwise = "…"
 
     def show(self, chart: Chart | None, otherwise: str = "") -> None:
         """Show a chart, or a sentence."""
-        self._chart, self._otherwise = chart, otherwise
+        self.chart, self._otherwise = chart, otherwise
         self.repaint()
 
     def repaint(self) -> None:
         """Paint the chart again: the size, the theme or the current layer changed."""
         size = self.scrollable_content_region.size
-        if self._chart is None or size.width < 20 or size.height < 6:
+        if self.chart is None or size.width < 20 or size.height < 6:
             self.update(printable(self._otherwise))
             return
         pane = next(ancestor for ancestor in self.ancestors if isinstance(ancestor, ChartsPane))
         look = make_look(self.app.theme_variables)
-        text = paint(self._chart, size.width, size.height, look, pane.current_layer, is_bounded=True)
+        text = paint(self.chart, size.width, size.height, look, pane.current_layer, is_bounded=True)
         self.update(Content.from_rich_text(text))
 
     def on_resize(self) -> None:

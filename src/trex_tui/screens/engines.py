@@ -213,7 +213,7 @@ class EnginesScreen(MainScreen):
 
     def _tell(self, index: Any) -> None:  # noqa: ANN401 - a label of a frame
         """Say the full name, the directory and the doubts of an engine."""
-        if index is None:
+        if index not in self.engines.frame.index:
             text = describe_no_match(self.engines, self._filter, "engine") if self._filter else "No engines."
         else:
             row = plain_rows(self.engines.frame.loc[[index]])[0]
@@ -359,7 +359,7 @@ def _place(found: ArtifactSet) -> Row:
 
 def _shorten_cells(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows without models that repeat the name and brands of devices, and with errors among what is missing."""
-    last = frame["engine"].str.rpartition("/")[2]
+    last = frame["engine"].map(lambda name: name.rpartition("/")[2])
     is_repeated = frame["model"].eq(frame["engine"]).fillna(False) | frame["model"].eq(last).fillna(False)
     missing = [
         ("cannot be read",) if is_broken else parts

@@ -109,7 +109,8 @@ class MemoryPane(EnginePane):
         table.sort, table.is_descending = self.sort, not self.is_reversed
         section = make_section(self.engine, index, _KEYS, self.lint)
         columns = [
-            replace(column, priority=0) if column.key == _MAIN else column for column in section.columns
+            replace(column, priority=0, title="Allocated") if column.key == _MAIN else column
+            for column in section.columns
         ]
         table.show(replace(section, columns=columns, bar=_MAIN))
         self._detailed = -1
