@@ -159,7 +159,7 @@ def test_strides_are_decoded(text: str, words: str) -> None:
 def test_every_format_has_the_same_sections(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(write_log(tmp_path))
     titles = ["Phases", "Passes", "Fusions", "Tactics by layer", "Warnings and errors", "Log"]
-    for form, mark in (("md", "### {}\n"), ("html", "<h3>{}</h3>"), ("text", "\n{}\n")):
+    for form, mark in (("md", "### {}\n"), ("html", ">{}</h3>"), ("text", "\n{}\n")):
         assert main(["build-log", folder, "--format", form]) == 0
         printed = capsys.readouterr().out
         places = [printed.find(mark.format(title)) for title in titles]
