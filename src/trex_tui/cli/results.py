@@ -142,7 +142,7 @@ class Result:
             return
         lines = render_text(document, is_unfolded=is_unfolded).plain.split("\n")
         content = "".join(f"{line.rstrip()}\n" for line in lines)
-        has_signs = _has_signs(sys.stdout.encoding) if self.path is None else not _wants_ascii()
+        has_signs = _has_signs(sys.stdout.encoding or "utf-8") if self.path is None else not _wants_ascii()
         self.write_content(content if has_signs else to_ascii(content), inputs)
 
     def _print(self, text: Text) -> None:
@@ -158,7 +158,7 @@ class Result:
             no_color={"always": False, "never": True}.get(color),
             width=1_000_000,  # Rich would wrap tables
         )
-        if not _has_signs(sys.stdout.encoding):
+        if not _has_signs(sys.stdout.encoding or "utf-8"):
             text = text.copy()
             text.plain = to_ascii(text.plain)
         console.print(text, soft_wrap=True)
