@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from trex_tui.analysis.gates import FAILED, parse_gate
 from trex_tui.analysis.outputs import METRICS, Sums, class_axis, compare, judge_outputs, measure
-from trex_tui.capture.outputs import check_signatures, read_outputs
-from trex_tui.capture.tensors import (
+from trex_tui.accuracy.sides import check_signatures, read_outputs
+from trex_tui.accuracy.tensors import (
     Samples,
     Signature,
     TensorSpec,

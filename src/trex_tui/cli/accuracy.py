@@ -16,14 +16,14 @@ from trex_tui.errors import ExitCode, TrexError
 from trex_tui.text import printable
 
 if TYPE_CHECKING:
-    from trex_tui.capture.outputs import AccuracyOutcome, AccuracyRequest
+    from trex_tui.accuracy.sides import AccuracyOutcome, AccuracyRequest
     from trex_tui.capture.process import Stop
 
 HELP = "Compare the outputs of two engines"
 ARGUMENTS = "--ref FILE --test FILE [-- TRTEXEC_OPTION ...]"
 EPILOG = """\
 Both sides get the same inputs. A side is an engine, which trtexec runs, or an
-ONNX model, which onnxruntime runs on the CPU (pip install 'trex-tui[accuracy]').
+ONNX model, which onnxruntime runs on the CPU (extra accuracy).
 The result is kept as TEST.accuracy/output_diff.json beside the test, where
 `trex-tui engines` finds it.
 
@@ -106,8 +106,8 @@ def add_arguments(parser: CommandParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from trex_tui.accuracy.sides import InterruptedRunError
     from trex_tui.artifacts.write import Inputs, check_output, made_directories, write_output
-    from trex_tui.capture.outputs import InterruptedRunError
     from trex_tui.capture.process import stop_on_signals
     from trex_tui.report.formats import WRITERS
     from trex_tui.report.views.accuracy import accuracy_document
@@ -140,7 +140,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _compare(options: argparse.Namespace, request: AccuracyRequest, stop: Stop) -> AccuracyOutcome:
     """Run the comparison, with progress on stderr, and the end of trtexec's output if it fails."""
-    from trex_tui.capture.outputs import TrtexecFailedError, compare_outputs
+    from trex_tui.accuracy.sides import TrtexecFailedError, compare_outputs
     from trex_tui.capture.trtexec import find_trtexec
 
     if request.needs_trtexec and os.name != "posix":
@@ -168,10 +168,10 @@ def _make_request(options: argparse.Namespace) -> AccuracyRequest:
     Raises:
         TrexError: A file is missing, or an option is invalid.
     """
+    from trex_tui.accuracy.sides import AccuracyRequest
     from trex_tui.analysis.gates import parse_gate
     from trex_tui.analysis.outputs import METRICS
     from trex_tui.capture.options import check_readable, parse_shapes
-    from trex_tui.capture.outputs import AccuracyRequest
     from trex_tui.capture.plan import flag_name
 
     for argument in options.trtexec_options:

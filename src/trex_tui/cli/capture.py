@@ -31,7 +31,7 @@ directory when it is complete. A failed run leaves its logs, and the engine if
 there is one, in NAME.failed.
 
 trtexec does both; where there is none, the Python API of TensorRT does, and
-without a GPU that of TensorRT-RTX (pip install 'trex-tui[rtx]') still builds.
+without a GPU that of TensorRT-RTX (extra rtx) still builds.
 
 A sweep captures each value of one AXIS into a directory of DIR, and ends with
 the table of `trex-tui engines`. AXIS:

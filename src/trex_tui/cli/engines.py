@@ -109,7 +109,7 @@ def _make_executor(options: argparse.Namespace) -> Iterator[Executor | None]:
         try:
             from distributed import Client
         except ImportError:
-            raise TrexError("--dask needs Dask: pip install 'trex-tui[dask]'") from None
+            raise TrexError("--dask needs Dask: install trex-tui with its extra dask") from None
         try:
             with Client(options.dask, timeout=10) as client:  # type: ignore[no-untyped-call]
                 yield client.get_executor()

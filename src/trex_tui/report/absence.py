@@ -36,3 +36,8 @@ def no_queries(engine: Engine) -> str:
     """Return why there is no latency."""
     kinds = (FileKind.TIMING, FileKind.PROFILE_METADATA, FileKind.PROFILE_LOG)
     return explain_absence(engine, "No end-to-end latency (needs --exportTimes or a profile log).", *kinds)
+
+
+def how_to_install(extra: str) -> str:
+    """Return what to do for a package of an extra of this program."""
+    return f"install trex-tui with its extra {extra}"

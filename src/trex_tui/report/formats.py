@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trex_tui.column import Column
 from trex_tui.errors import Note, TrexError
+from trex_tui.report.absence import how_to_install
 from trex_tui.report.document import Document, Section, plain_document, plain_note
 from trex_tui.report.text import render_text
 from trex_tui.text import format_bar, plural, printable, shorten_middle
@@ -255,11 +256,6 @@ def _require(module: str, format_name: str, extra: str) -> None:
         import_module(module)
     except ImportError:
         raise TrexError(f"{format_name} needs {module}: {how_to_install(extra)}") from None
-
-
-def how_to_install(extra: str) -> str:
-    """Return the command that installs an extra of this program."""
-    return f"pip install 'trex-tui[{extra}]'"
 
 
 def _join_tables(document: Document, convert: Callable[[Any], Any]) -> pd.DataFrame:

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from trex_tui.column import Column
 from trex_tui.errors import Severity, TrexError
 from trex_tui.frames import is_number, plain_values
+from trex_tui.report.absence import how_to_install
 from trex_tui.report.document import Document, Section
-from trex_tui.report.formats import how_to_install
 from trex_tui.text import printable, shorten_middle
 
 _EXTRA = how_to_install("report")

@@ -23,16 +23,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from trex_tui.analysis.gates import Gate, GateResult
-from trex_tui.analysis.outputs import Array, Sums, compare, judge_outputs, measure
-from trex_tui.artifacts.layer_info import read_layer_info
-from trex_tui.artifacts.open import COPY_AGAIN, read_text
-from trex_tui.buildlog.reader import read_log
-from trex_tui.capture.plan import PROFILE, RunPlan, describe_refusal
-from trex_tui.capture.process import Stop
-from trex_tui.capture.record import describe_file
-from trex_tui.capture.runner import Machine, run_trtexec
-from trex_tui.capture.tensors import (
+from trex_tui.accuracy.tensors import (
     Samples,
     Signature,
     TensorSpec,
@@ -43,6 +34,15 @@ from trex_tui.capture.tensors import (
     hold,
     to_bytes,
 )
+from trex_tui.analysis.gates import Gate, GateResult
+from trex_tui.analysis.outputs import Array, Sums, compare, judge_outputs, measure
+from trex_tui.artifacts.layer_info import read_layer_info
+from trex_tui.artifacts.open import COPY_AGAIN, read_text
+from trex_tui.buildlog.reader import read_log
+from trex_tui.capture.plan import PROFILE, RunPlan, describe_refusal
+from trex_tui.capture.process import Stop
+from trex_tui.capture.record import describe_file
+from trex_tui.capture.runner import Machine, run_trtexec
 from trex_tui.capture.trtexec import Trtexec, flag_table
 from trex_tui.capture.verdict import RunVerdict
 from trex_tui.engine.dtypes import DataType, parse_data_type, parse_format
@@ -622,7 +622,7 @@ class OnnxSide:
             import onnxruntime
         except ImportError:
             raise TrexError(
-                "ONNX models need onnxruntime, which is not installed: pip install 'trex-tui[accuracy]'"
+                "ONNX models need onnxruntime, which is not installed: install trex-tui with its extra accuracy"
             ) from None
         onnxruntime.disable_telemetry_events()  # its Windows builds send session telemetry otherwise
         self.path, self.shapes = path, shapes

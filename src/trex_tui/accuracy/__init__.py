@@ -1,0 +1,1 @@
+"""Outputs of two sides, engines or an ONNX model, compared."""
