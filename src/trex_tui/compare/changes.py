@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from trex_tui.analysis.structure import describe
 from trex_tui.compare.layers import EngineLayers, Layer
-from trex_tui.compare.names import LIGHT, is_module, numbered_operator
+from trex_tui.compare.names import numbered_operator
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Port
@@ -265,7 +265,7 @@ def _compare_fusion(before: Layers, after: Layers, *, are_names_shared: bool) ->
     if any(layer.row.layer_type is None for layer in (*before, *after)):
         # A name alone lists fewer nodes than a graph: this is no difference between the engines.
         return Change(ChangeKind.FUSION, *counts)
-    nodes = [{node for layer in layers for node in _working_nodes(layer)} for layers in (before, after)]
+    nodes = [{node for layer in layers for node in layer.working_nodes} for layers in (before, after)]
     first, second = _drop_renumbered(nodes[0] - nodes[1], nodes[1] - nodes[0])
     is_shared = len(first) < len(nodes[0])
     if not are_names_shared or not is_shared or not (first or second):
@@ -274,10 +274,6 @@ def _compare_fusion(before: Layers, after: Layers, *, are_names_shared: bool) ->
     if counts[0] == counts[1]:
         return Change(ChangeKind.FUSION, *texts)
     return Change(ChangeKind.FUSION, f"{counts[0]}, {texts[0]}", f"{counts[1]}, {texts[1]}")
-
-
-def _working_nodes(layer: Layer) -> Iterator[str]:
-    return (node for node, weight in layer.nodes.items() if weight >= LIGHT and not is_module(node))
 
 
 def _drop_renumbered(nodes: Iterable[str], others: Iterable[str]) -> tuple[set[str], set[str]]:

@@ -15,9 +15,11 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from trex_tui.compare.names import (
+    LIGHT,
     NameParts,
     Nodes,
     Rename,
+    is_module,
     is_product,
     parse_name,
     parse_nodes,
@@ -159,6 +161,11 @@ class Layer:
     def is_work(self) -> bool:
         """Whether it does work of known kind and shapes."""
         return not self.is_passive and self.signature is not None
+
+    @property
+    def working_nodes(self) -> set[str]:
+        """Its nodes but constants, Q/DQ nodes and modules."""
+        return {node for node, weight in self.nodes.items() if weight >= LIGHT and not is_module(node)}
 
     @property
     def may_multiply(self) -> bool:

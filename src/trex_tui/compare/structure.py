@@ -19,7 +19,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from trex_tui.compare.layers import BY_NAME, MULTIPLY, Evidence, Layer, Match, Shapes
-from trex_tui.compare.names import LIGHT, is_module
 from trex_tui.compare.pair import Pair
 from trex_tui.engine.layer_words import split_operators
 
@@ -379,7 +378,9 @@ def _contains(fused: Layer, matched: Layer, layer: Layer) -> bool:
     last = layer if layer in matched.after else matched
     if fused.results != last.results:
         return False
-    if last is layer and (matched.results != layer.results or _count_nodes(fused) > _count_nodes(matched)):
+    if last is layer and (
+        matched.results != layer.results or len(fused.working_nodes) > len(matched.working_nodes)
+    ):
         return True
     operators = [
         Counter(split_operators(own.name.removeprefix("__myl_").partition("_myl")[0]))
@@ -388,8 +389,3 @@ def _contains(fused: Layer, matched: Layer, layer: Layer) -> bool:
     return (
         all(own.is_generic for own in (fused, matched, layer)) and operators[0] == operators[1] + operators[2]
     )
-
-
-def _count_nodes(layer: Layer) -> int:
-    """Return the number of working nodes of a layer."""
-    return sum(weight >= LIGHT and not is_module(node) for node, weight in layer.nodes.items())
