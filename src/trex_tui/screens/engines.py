@@ -27,6 +27,7 @@ from trex_tui.screens import dialogs
 from trex_tui.screens.explain import show_explanation
 from trex_tui.screens.export import ask_export, show_notes
 from trex_tui.screens.jobs import JobDone, finish_job, start_job
+from trex_tui.screens.settings import Settings
 from trex_tui.text import plural, printable
 from trex_tui.widgets.actions import ENGINES, bindings
 from trex_tui.widgets.chrome import Fact, HeaderLine, KeyLine, MainScreen, StatusLine
@@ -34,6 +35,7 @@ from trex_tui.widgets.filter_bar import FilterBar
 from trex_tui.widgets.table import FrameTable
 
 MOST_COMPARED = 4
+_SETTING = "engine_columns"
 _SECONDS_BETWEEN = 0.3
 """Between two updates of the list while sets are read."""
 _PER_SAMPLE, _WHOLE = "per_sample_ms", "latency_median_ms"
@@ -91,7 +93,7 @@ class EnginesScreen(MainScreen):
         self.engines = make_table([(_place(found), None) for found in self._sets])
         self._filter = self._sort = ""
         self._is_reversed = False
-        self._columns = [key for key in self.app.settings.words("engine_columns") if key in self.columns]  # type: ignore[attr-defined]
+        self._columns: list[str] = []
         """Chosen by the user; empty for those that differ."""
         self._count = 0
 
@@ -103,6 +105,7 @@ class EnginesScreen(MainScreen):
         yield KeyLine()
 
     def on_mount(self) -> None:
+        self._columns = [key for key in Settings.of(self).words(_SETTING) if key in self.columns]
         self._show()
         start_job(self, self._read, self._show_table, self._fail)
 
@@ -316,7 +319,7 @@ class EnginesScreen(MainScreen):
 
     def _choose_columns(self, keys: list[str]) -> None:
         self._columns = keys
-        self.app.settings.set("engine_columns", keys or None)  # type: ignore[attr-defined]
+        Settings.of(self).set(_SETTING, keys or None)
         self._show()
 
     def action_reverse_sort(self) -> None:

@@ -47,7 +47,7 @@ from trex_tui.widgets.text import Line, LinkedText, styled
 from trex_tui.widgets.theme import severity_style
 
 MOST_LAYERS = 20
-_NAME = 24
+_NAME = 20
 """Cells of a name in the list of layers."""
 _NOT_SHOWN = ("Formula", "Reads", "Thresholds")
 """Facts of a rule that `explain` has."""

@@ -101,7 +101,7 @@ def bar_lines(
             (f"{bar.name:<{name_width}}", bar.style),
             _align(bar.numbers, heads),
             "  ",
-            (blocks, f"not reverse {style}"),
+            (f"{blocks:<{room}}", f"not reverse {style}"),
         )
         yield Line(styled(*parts), bar.link)
 
