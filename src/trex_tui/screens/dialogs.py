@@ -49,6 +49,7 @@ class Dialog(ModalScreen[Any]):
     def __init__(self, title: str, keys: str = "") -> None:
         super().__init__()
         self.title, self._keys = title, keys
+        self._is_closed = False
 
     def compose(self) -> ComposeResult:
         with Vertical() as window:
@@ -60,8 +61,14 @@ class Dialog(ModalScreen[Any]):
         """Yield what is in the window."""
         yield from ()
 
+    def close(self, result: Any) -> None:  # noqa: ANN401 - of each window its own
+        """Close the window with a result; a second key that came before it was gone does nothing."""
+        if not self._is_closed:
+            self._is_closed = True
+            self.dismiss(result)
+
     def action_cancel(self) -> None:
-        self.dismiss(None)
+        self.close(None)
 
 
 class ChooseDialog(Dialog):
@@ -122,7 +129,7 @@ class ChooseDialog(Dialog):
 
     def finish(self, key: str) -> None:
         """Take the chosen option."""
-        self.dismiss(key)
+        self.close(key)
 
 
 class ColumnsDialog(ChooseDialog):
@@ -143,7 +150,7 @@ class ColumnsDialog(ChooseDialog):
         key = self.highlighted
         if event.key == "ctrl+r":
             event.stop()
-            self.dismiss([])
+            self.close([])
         elif event.key == "tab" and key is not None:
             event.stop()
             event.prevent_default()
@@ -168,7 +175,7 @@ class ColumnsDialog(ChooseDialog):
         self.show_options()
 
     def finish(self, key: str) -> None:  # noqa: ARG002 - all of them are taken
-        self.dismiss(self._shown)
+        self.close(self._shown)
 
 
 class PathDialog(Dialog):
@@ -186,7 +193,7 @@ class PathDialog(Dialog):
     @on(Input.Submitted)
     def _submit(self, event: Input.Submitted) -> None:
         if event.value.strip():
-            self.dismiss(event.value.strip())
+            self.close(event.value.strip())
 
 
 class _Paths(Suggester):
@@ -227,7 +234,7 @@ class TextDialog(Dialog):
     @on(LinkedText.Followed)
     def _follow(self, event: LinkedText.Followed) -> None:
         event.stop()
-        self.dismiss(event.link)
+        self.close(event.link)
 
 
 def choose(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -107,6 +108,9 @@ class EngineScreen(MainScreen):
         self._forward: list[Visit] = []
         self._search = ""
         self._stamps = self._read_stamps()
+        self._panes: dict[str, EnginePane] = {}
+        self._tab = ""
+        self._mounting = asyncio.Lock()
 
     def compose(self) -> ComposeResult:
         yield HeaderLine(header_facts(self.engine))
@@ -131,30 +135,30 @@ class EngineScreen(MainScreen):
     @property
     def pane(self) -> EnginePane:
         """The visible tab."""
-        return self.query_one(f"#{self.query_one(ContentSwitcher).current}", EnginePane)
-
-    @property
-    def panes(self) -> list[EnginePane]:
-        """The tabs visited so far."""
-        return list(self.query_one(ContentSwitcher).query_children(EnginePane))
+        return self._panes[self._tab]
 
     async def action_show(self, tab: str) -> None:
         """Show a tab; `-` goes back."""
-        if tab != self.pane.tab:
+        if tab != self._tab:
             self._leave()
             await self._show(tab)
 
     async def _show(self, tab: str) -> None:
         switcher = self.query_one(ContentSwitcher)
-        if not switcher.query_children(f"#{tab}"):
-            pane = PANES[tab](self.engine)
-            pane.others = self.others
-            pane.display = False
-            await switcher.mount(pane)
-        switcher.current = tab
+        async with self._mounting:  # a command of the palette and a key may ask for the same tab
+            if tab not in self._panes:
+                pane = PANES[tab](self.engine)
+                pane.others = self.others
+                pane.display = False
+                await switcher.mount(pane)
+                self._panes[tab] = pane
+        if not self.is_attached:
+            return
+        self._tab = switcher.current = tab
         self.query_one(TabLine).active = tab
         self._update_pane()
         self.set_focus(self.pane.main)
+        self.refresh_bindings()
 
     def _update_pane(self) -> None:
         """Give the visible tab what it may have missed."""
@@ -163,7 +167,7 @@ class EngineScreen(MainScreen):
 
     @on(Tabs.TabActivated)
     async def _click_tab(self, event: Tabs.TabActivated) -> None:
-        if self.query_one(ContentSwitcher).current and event.tab.id:
+        if self._tab and event.tab.id:
             await self.action_show(event.tab.id)
 
     @on(TabOpened)
@@ -186,7 +190,7 @@ class EngineScreen(MainScreen):
         self.current_layer = event.layer
 
     def watch_current_layer(self, layer: int | None) -> None:
-        if self.query_one(ContentSwitcher).current:
+        if self._tab:
             self.pane.current_layer = layer
 
     @on(LayerOpened)
@@ -275,6 +279,8 @@ class EngineScreen(MainScreen):
 
     def action_close(self) -> None:
         """Go back to the list of engines; without one quit."""
+        if not self.is_current:
+            return  # a second key, which came before the first had closed it
         if len(self.app.screen_stack) > 2:
             self.app.pop_screen()
         else:
@@ -333,7 +339,7 @@ class EngineScreen(MainScreen):
         self.query_one(HeaderLine).show(
             remark="" if has_room else shorten_engine(remark, max(24, self.size.width // 2))
         )
-        if self.query_one(ContentSwitcher).current:
+        if self._tab:
             self.pane.shown = self.shown
             self.refresh_bindings()
 
@@ -482,14 +488,16 @@ class EngineScreen(MainScreen):
             self.notify("The files changed on disk; R reads them again.", markup=False, timeout=10)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - Textual's
-        """Hide keys that do nothing now."""
+        """Hide keys that do nothing now; before there is a tab all of them."""
+        if not self._tab or not self.is_attached:
+            return action == "close"
         if action == "choose_run":
             return not self.engine.runs.empty or len(self.engine.optimization_profiles) > 1
         if action == "escape":
             return bool(
                 self.filter_text
                 or self._back
-                or (self.is_mounted and self.pane.table and self.pane.table.marked)
+                or (self.pane.table and self.pane.table.marked)
             )
         return True
 

@@ -144,7 +144,7 @@ class HelpDialog(ChooseDialog):
         options.highlighted = 1 if shown else None
 
     def finish(self, key: str) -> None:
-        self.dismiss(self._actions.get(key))
+        self.close(self._actions.get(key))
 
 
 def show_help(app: App[Any]) -> None:

@@ -134,7 +134,7 @@ class EnginePane(Container):
     @property
     def is_beside(self) -> bool:
         """Whether the focus is on what is beside the main part."""
-        return self.screen.focused is not None and self.screen.focused is self.beside
+        return self.is_attached and self.beside is not None and self.beside.has_focus
 
     @property
     def table(self) -> FrameTable | None:

@@ -116,7 +116,7 @@ class LinkedText(ScrollView, can_focus=True):
             if number in (before, after):
                 self.refresh_line(row)
         if after is not None:
-            row = next(row for row, (_, number) in enumerate(self._rows) if number == after)
+            row = next((row for row, (_, number) in enumerate(self._rows) if number == after), 0)
             if not self.scroll_offset.y <= row < self.scroll_offset.y + self.size.height:
                 self.scroll_to(y=max(0, row - self.size.height // 2), animate=False)
 
