@@ -20,7 +20,7 @@ from fake_trtexec.kit import wait_for_end
 from trex_tui.analysis.energy import power_facts, power_table
 from trex_tui.api import load_engine
 from trex_tui.artifacts.power import COLUMNS
-from trex_tui.capture.monitor import RunMonitor, find_gpu, parse_sysfs
+from trex_tui.capture.monitor import RunMonitor, find_gpu
 from trex_tui.capture.progress import RunProgress
 from trex_tui.capture.shell import Shell
 from trex_tui.cli.main import main
@@ -78,10 +78,10 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def sample(tmp_path: Path, count: int = 3, root: str = "/nowhere") -> tuple[RunMonitor, list[dict[str, str]]]:
+def sample(tmp_path: Path, count: int = 3) -> tuple[RunMonitor, list[dict[str, str]]]:
     """Take some samples while trtexec measures."""
     target = tmp_path / "net.monitor.csv"
-    monitor = RunMonitor(Shell(), "0", 50, target, root=root)
+    monitor = RunMonitor(Shell(), "0", 50, target)
     with monitor:
         until(lambda: monitor.samples > 0)
         monitor.note_stage(RunProgress(stage="measuring"))
@@ -126,76 +126,24 @@ class TestSources:
         assert rows[-1]["rail.VDD_SOC_w"] == "2.092"
         assert rows[-1]["throttle_reasons"] == ""
 
-    @pytest.mark.usefixtures("tools")
-    def test_the_sensors_of_a_board(self, tmp_path: Path) -> None:
-        root = tmp_path / "root"
-        sensors = {
-            "sys/class/hwmon/hwmon3/in1_label": "VDD_IN",
-            "sys/class/hwmon/hwmon3/in1_input": "5000",
-            "sys/class/hwmon/hwmon3/curr1_input": "2500",
-            "sys/class/hwmon/hwmon3/in2_label": "VDD SOC",
-            "sys/class/hwmon/hwmon3/in2_input": "5000",
-            "sys/class/hwmon/hwmon3/curr2_input": "400",
-            "sys/class/hwmon/hwmon3/in7_label": "sum of shunt voltages",
-            "sys/class/hwmon/hwmon3/in7_input": "7",
-            "sys/class/devfreq/17000000.gpu/cur_freq": "621000000",
-            "sys/devices/platform/gpu.0/load": "915",
-            "sys/class/thermal/thermal_zone0/type": "cpu-thermal",
-            "sys/class/thermal/thermal_zone0/temp": "60000",
-            "sys/class/thermal/thermal_zone1/type": "gpu-thermal",
-            "sys/class/thermal/thermal_zone1/temp": "45500",
-        }
-        for name, text in sensors.items():
-            path = root / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(f"{text}\n", encoding="ascii")
-        monitor, rows = sample(tmp_path, root=str(root))
-        assert monitor.source == "sysfs"
-        found = {key: value for key, value in rows[-1].items() if value and key not in COLUMNS[:5]}
-        assert found == {
-            "power_w": "12.5",
-            "gpu_temperature_c": "45.5",
-            "gpu_clock_mhz": "621",
-            "gpu_utilization_pct": "91.5",
-            "rail.VDD_IN_w": "12.5",
-            "rail.VDD_SOC_w": "2",
-        }
-
-    @pytest.mark.usefixtures("tools")
     def test_nothing_there(self, tmp_path: Path) -> None:
         target = tmp_path / "net.monitor.csv"
-        with RunMonitor(Shell(), "0", 50, target, root="/nowhere") as monitor:
+        with RunMonitor(Shell(), "0", 50, target) as monitor:
             pass
         assert not target.exists()
-        assert monitor.remark == (
-            "no samples of power and clocks: no tegrastats, nvidia-smi or power sensor there"
-        )
+        assert monitor.remark == ("no samples of power and clocks: neither tegrastats nor nvidia-smi there")
 
     def test_a_driver_that_refuses_every_query(self, tmp_path: Path, tools: Path) -> None:
         install(tools, "nvidia-smi", "#!/bin/sh\necho 'Failed to initialize NVML'; exit 18\n")
-        with RunMonitor(Shell(), "0", 50, tmp_path / "net.monitor.csv", root="/nowhere") as monitor:
+        with RunMonitor(Shell(), "0", 50, tmp_path / "net.monitor.csv") as monitor:
             pass
         assert monitor.problem
-
-    @pytest.mark.parametrize(
-        ("line", "values"),
-        [
-            (" rail:A=1000,1000 rail:B=,5", {"power_w": 1.0}),
-            (" clock= load=x temp=-256000", {}),
-            ("", {}),
-            (" rail:=\x1b[31m", {}),
-        ],
-    )
-    def test_values_that_cannot_be_read(self, line: str, values: dict[str, float]) -> None:
-        found = parse_sysfs(line)
-        assert found is not None
-        assert found.values == values
 
     def test_no_sample_is_taken_when_we_are_killed(self, tmp_path: Path, tools: Path) -> None:
         install(tools, "nvidia-smi", SMI)
         script = (
             "from pathlib import Path; from trex_tui.capture.monitor import *; import time\n"
-            f"m = RunMonitor(Shell(), '0', 50, Path({str(tmp_path / 'o.csv')!r}), root='/nowhere').__enter__()\n"
+            f"m = RunMonitor(Shell(), '0', 50, Path({str(tmp_path / 'o.csv')!r})).__enter__()\n"
             "time.sleep(600)"
         )
         process = subprocess.Popen([sys.executable, "-c", script])

@@ -1,6 +1,6 @@
 """Samples of power, temperature and clocks while trtexec measures: `<name>.monitor.csv`.
 
-A separate process takes them on the machine that measures: tegrastats, nvidia-smi, or a loop over the power sensors in /sys.
+A separate process takes them on the machine that measures: tegrastats or nvidia-smi.
 Each line is written on arrival together with the current stage of trtexec, since clocks of two machines cannot be compared.
 The script ends the process when its input ends (the run is over or trex-tui ended) and prints the processor time it used. A
 failure costs the samples, never the capture.
@@ -36,7 +36,7 @@ from trex_tui.capture.shell import Shell
 from trex_tui.errors import TrexError
 from trex_tui.text import plural
 
-TEGRASTATS, NVIDIA_SMI, SYSFS = "tegrastats", "nvidia-smi", "sysfs"
+TEGRASTATS, NVIDIA_SMI = "tegrastats", "nvidia-smi"
 _END_S = 5.0
 """Wait for the script to end by itself; then it is killed."""
 _LONGEST_LINE = 1 << 14
@@ -47,37 +47,15 @@ QUERIES: Final = (
     f"{_COMMON},power.draw,clocks_throttle_reasons.active",
     f"{_COMMON},power.draw",
 )
-_RAILS: Final = (
-    # Rails of the power sensors as words: name, file of millivolts, file of milliamperes.
-    'set --; for f in "$r"/sys/class/hwmon/hwmon*/curr[0-9]_input; do h=${f%/*} n=${f##*/curr}; n=${n%_input}; '
-    '[ -r "$f" ] && [ -r "$h/in${n}_input" ] && [ -r "$h/in${n}_label" ] && read -r l <"$h/in${n}_label" && '
-    'set -- "$@" "$l" "$h/in${n}_input" "$f"; done; c= k= g=; '
-    'for f in "$r"/sys/class/devfreq/*gpu*/cur_freq "$r"/sys/class/devfreq/*.g[abpv]*b/cur_freq; do '
-    '[ ! -r "$f" ] || c=$f; done; for f in "$r"/sys/devices/gpu.0/load "$r"/sys/devices/platform/*gpu*/load '
-    '"$r"/sys/devices/platform/bus@0/*gpu*/load; do [ ! -r "$f" ] || k=$f; done; '
-    'for f in "$r"/sys/class/thermal/thermal_zone*/type; do l=; [ ! -r "$f" ] || read -r l <"$f"; '
-    "case $l in gpu-thermal|GPU-therm) g=${f%/type}/temp;; esac; done; "
-)
-_LOOP: Final = (
-    # Arguments: the rails. Starts no program but sleep. Lines: `rail:NAME=mV,mA clock=Hz load=‰ temp=m°C`.
-    'loop() { while :; do s= n=$#; while [ "$n" -gt 0 ]; do v= a=; read -r v <"$2"; read -r a <"$3"; s="$s rail:$1=$v,$a"; '
-    'set -- "$@" "$1" "$2" "$3"; shift 3; n=$((n - 3)); done; '
-    'for f in "clock=$c" "load=$k" "temp=$g"; do x=; '
-    '[ -z "${f#*=}" ] || { read -r x <"${f#*=}"; s="$s ${f%%=*}=$x"; }; done; '
-    'echo "$s" || exit; sleep "$w" >/dev/null || sleep 1 >/dev/null; done; }; '
-)
 MONITOR: Final = (
-    # Arguments: word root milliseconds seconds gpu query…. Prints `word`, the source (empty: none), `word`, and the lines of
-    # the source. The end of the input ends the source; then `word` and the processor times of the shell and of the source
-    # follow.
-    "trap '' HUP INT TERM QUIT; t=$1 r=${2%/} m=$3 w=$4 i=$5; shift 5; exec 3<&0 </dev/null 2>/dev/null; "
-    "PATH=$PATH:/usr/bin:/bin; "
-    'say() { printf "%s\\n%s\\n%s\\n" "$t" "$1" "$t"; }; ' + _LOOP + "p=; "
+    # word milliseconds gpu query…. Prints `word`, the source (empty: none), `word`, and the lines of the source. The end of
+    # the input ends the source; then `word` and the processor times of the shell and of the source follow.
+    "trap '' HUP INT TERM QUIT; t=$1 m=$2 i=$3; shift 3; exec 3<&0 </dev/null 2>/dev/null; "
+    'PATH=$PATH:/usr/bin:/bin; say() { printf "%s\\n%s\\n%s\\n" "$t" "$1" "$t"; }; p=; '
     'if command -v tegrastats >/dev/null; then say tegrastats; tegrastats --interval "$m" 3<&- & p=$!; '
     'elif command -v nvidia-smi >/dev/null; then for q in "$@"; do '
     'if nvidia-smi -i "$i" --query-gpu="$q" --format=csv 3<&- >/dev/null; then say nvidia-smi; '
     'nvidia-smi -i "$i" --query-gpu="$q" --format=csv -lms "$m" 3<&- & p=$!; break; fi; done; fi; '
-    'if [ -z "$p" ]; then ' + _RAILS + '[ "$#" = 0 ] || { say sysfs; loop "$@" 3<&- & p=$!; }; fi; '
     '[ -n "$p" ] || { say ""; exit 0; }; while read -r x <&3; do :; done; kill -KILL "$p"; wait "$p"; '
     'printf "\\n%s\\n" "$t"; times; exit 0'
 )
@@ -103,7 +81,6 @@ class RunMonitor:
         gpu: GPU as nvidia-smi names it.
         interval_ms: Time between samples.
         target: `<name>.monitor.csv`.
-        root: Replaces `/` in the search for sensors of the board.
 
     Attributes:
         samples: Number of samples written.
@@ -112,12 +89,11 @@ class RunMonitor:
         problem: Why there are no samples, as the end of a sentence; empty without problems.
     """
 
-    def __init__(self, shell: Shell, gpu: str, interval_ms: int, target: Path, *, root: str = "/") -> None:
+    def __init__(self, shell: Shell, gpu: str, interval_ms: int, target: Path) -> None:
         self.shell = shell
         self.gpu = gpu
         self.interval_ms = interval_ms
         self.target = target
-        self.root = root
         self.samples = 0
         self.source = ""
         self.processor_s: float | None = None
@@ -129,7 +105,7 @@ class RunMonitor:
         self._stage = "starting"
 
     def __enter__(self) -> RunMonitor:
-        arguments = (self.root, str(self.interval_ms), f"{self.interval_ms / 1000:g}", self.gpu, *QUERIES)
+        arguments = (str(self.interval_ms), self.gpu, *QUERIES)
         try:
             with tempfile.TemporaryFile() as stderr:
                 argv = self.shell.argv(MONITOR, self._word, *arguments)
@@ -161,9 +137,7 @@ class RunMonitor:
         process.stdout.close()
         if not self.samples and not self.problem:
             self.problem = (
-                f"{self.source} printed nothing"
-                if self.source
-                else "no tegrastats, nvidia-smi or power sensor there"
+                f"{self.source} printed nothing" if self.source else "neither tegrastats nor nvidia-smi there"
             )
 
     def note_stage(self, progress: RunProgress) -> None:
@@ -297,30 +271,9 @@ class _SmiLines:
         return self._parse(cells)
 
 
-_SYSFS_PART = re.compile(r" (rail:[^=]{1,80}|clock|load|temp)=(-?\d{1,15})(?:,(-?\d{1,15}))?(?= |$)")
-
-
-def parse_sysfs(line: str) -> Sample | None:
-    """Parse a line of the /sys loop; unreadable values are missing in the sample."""
-    sample = Sample()
-    for name, first, second in _SYSFS_PART.findall(line):
-        value = float(first)
-        if name.startswith("rail:") and second:
-            sample.put_rail(_column_name(name[5:]), value * float(second) / 1e6)
-        elif name == "clock":
-            sample.put("gpu_clock_mhz", value / 1e6)
-        elif name == "load":
-            sample.put("gpu_utilization_pct", value / 10)
-        elif name == "temp":
-            sample.put("gpu_temperature_c", value / 1000)
-    sample.add_up_rails()
-    return sample
-
-
 _PARSERS: dict[str, Callable[[], Callable[[str], Sample | None]]] = {
     TEGRASTATS: lambda: parse_tegrastats,
     NVIDIA_SMI: _SmiLines,
-    SYSFS: lambda: parse_sysfs,
 }
 _TIMES = re.compile(r"(\d{1,6})m(\d{1,2}(?:\.\d{1,9})?)s")
 
