@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import shutil
+import json
+import os
 import sys
-from collections.abc import AsyncIterator
+import zipfile
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from helpers import REPOSITORY
+from helpers import REPOSITORY, write_sample_set
+from trex_tui.__main__ import main
+from trex_tui.artifacts.open import confine, is_allowed, read_text
+from trex_tui.cli import mcp as tools
+from trex_tui.errors import ArtifactError
 
 mcp = pytest.importorskip("mcp")
 SAMPLES = REPOSITORY / "sample_artifacts"
@@ -57,15 +63,130 @@ async def test_tools_return_the_documents_of_the_commands() -> None:
 
 
 async def test_nothing_outside_of_the_directories_is_read(tmp_path: Path) -> None:
-    inside, outside = tmp_path / "inside", tmp_path / "outside"
-    shutil.copytree(SAMPLES / "alexnet", inside / "set")
-    shutil.copytree(SAMPLES / "resnet18", outside)
+    inside, outside = tmp_path / "inside", tmp_path / "inside-not"
+    write_sample_set(inside / "net")
+    write_sample_set(outside)
     (inside / "link").symlink_to(outside)
-    (inside / "graph.json").symlink_to(outside / "resnet18_fp16.graph.json")
+    (inside / "file.graph.json").symlink_to(outside / "net.graph.json")
+    os.mkfifo(inside / "pipe.graph.json")
+    paths = [
+        str(outside),
+        "../inside-not",
+        "net/../../inside-not/net.graph.json",
+        "link",
+        "link/net.graph.json",
+    ]
+    paths += ["file.graph.json", "/etc/passwd", "/etc/nothing", "a\0b", "/proc/self/cwd/../.."]
     async with agent(inside) as client:
-        assert await call(client, "summary", path="set")
-        for path in ("../outside", str(outside), "link", "graph.json"):
-            assert "resnet18_fp16" not in str(await client.call_tool("summary", {"path": path}))
+        (row,) = (await call(client, "engines"))["rows"]
+        assert row["engine"] == "net"
+        for path in paths:
+            for name, more in (
+                ("engines", {}),
+                ("summary", {}),
+                ("build_log", {}),
+                ("diff", {"other": "net"}),
+            ):
+                assert "is not in the given directories" in await refusal(client, name, path=path, **more)
+        assert await refusal(client, "summary", path="pipe.graph.json")
         assert "begins with -" in await refusal(client, "summary", path="--output=x")
-        assert "no column" in await refusal(client, "layers", path="set", filter="nosuch:1")
+        assert "unknown name" in await refusal(client, "explain", word="/etc/passwd")
+        assert await call(client, "summary", path="net")
     assert not (inside / "x").exists()
+
+
+@pytest.fixture
+def only_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], None]]:
+    """Confine this process, as the server does its own."""
+
+    def enter(root: Path) -> None:
+        monkeypatch.chdir(root)
+        confine([root])
+
+    yield enter
+    confine([])
+
+
+Confine = Callable[[Path], None]
+
+
+def test_files_beside_a_set_are_not_read_outside(tmp_path: Path, only_in: Confine) -> None:
+    """By the conventions of toolkits a log may lie in `models/` beside `results/`: above the directory given."""
+    write_sample_set(tmp_path / "results" / "net")
+    (tmp_path / "models" / "net").mkdir(parents=True)
+    log = tmp_path / "results" / "net" / "net.build.log"
+    log.rename(tmp_path / "models" / "net" / "net.build.log")
+    for root, path, has_log in ((tmp_path, "results/net", True), (tmp_path / "results", "net", False)):
+        only_in(root)
+        (engine,) = tools.summary(path)["engines"]
+        assert ("build_log" in engine["files"]) == has_log
+
+
+def test_a_link_inside_of_a_set_is_a_remark(tmp_path: Path, only_in: Confine) -> None:
+    root = write_sample_set(tmp_path / "net")
+    (root / "net.profile.json").rename(tmp_path / "secret.json")
+    (root / "net.profile.json").symlink_to(tmp_path / "secret.json")
+    only_in(root)
+    (engine,) = tools.summary("net.graph.json")["engines"]
+    assert engine["latency_sum_ms"] is None
+    with pytest.raises(ArtifactError, match="outside of the allowed directories"):
+        read_text(root / "net.profile.json")
+
+
+def test_archives_are_read_and_links_to_archives_outside_are_not(tmp_path: Path, only_in: Confine) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    for target in (root / "inside.tea", tmp_path / "outside.tea"):
+        with zipfile.ZipFile(target, "w") as archive:
+            for file in write_sample_set(tmp_path / "net").iterdir():
+                archive.write(file, file.name)
+    (root / "link.tea").symlink_to(tmp_path / "outside.tea")
+    only_in(root)
+    (engine,) = tools.summary("inside.tea")["engines"]
+    assert engine["layers"] == 6
+    with pytest.raises(mcp.server.mcpserver.exceptions.ToolError, match="not in the given directories"):
+        tools.summary("link.tea")
+
+
+def test_every_tool_states_damaged_files(tmp_path: Path, only_in: Confine) -> None:
+    for name in ("good", "bad"):
+        write_sample_set(tmp_path / name)
+    profile = tmp_path / "bad" / "net.profile.json"
+    profile.write_bytes(profile.read_bytes()[:200])
+    only_in(tmp_path)
+    for result in (
+        tools.engines(),
+        tools.summary("bad"),
+        tools.layers("bad"),
+        tools.lint("bad"),
+        tools.diff("good", "bad"),
+    ):
+        assert "net.profile.json" in json.dumps(result["diagnostics"]) + json.dumps(result.get("engines", []))
+
+
+async def test_several_directories_are_listed(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write_sample_set(tmp_path / name)
+    async with agent(tmp_path / "a", tmp_path / "b") as client:
+        assert len((await call(client, "engines"))["rows"]) == 2
+        assert len((await call(client, "engines", path=str(tmp_path / "b")))["rows"]) == 1
+
+
+async def test_refusals_are_sentences_and_the_server_stays() -> None:
+    async with agent(SAMPLES) as client:
+        assert "did you mean gemm?" in await refusal(client, "layers", path="alexnet", filter="kind:gem")
+        assert "no column" in await refusal(client, "layers", path="alexnet", filter="nosuch:1")
+        assert "not a whole number" in await refusal(client, "layers", path="alexnet", top=-5)
+        assert "keep its output as NAME.build.log" in await refusal(client, "build_log", path="alexnet")
+        assert len(await refusal(client, "summary", path="x" * 100_000)) < 1000
+        assert "\x1b" not in await refusal(client, "explain", word="\x1b[31m")
+        assert await call(client, "summary", path="alexnet")
+
+
+def test_without_the_library_the_extra_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
+    assert main(["mcp", str(SAMPLES)]) == 2
+    assert "install trex-tui with its extra mcp" in capsys.readouterr().err
+    assert is_allowed("/")

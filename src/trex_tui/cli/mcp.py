@@ -16,8 +16,10 @@ from threading import Lock
 from typing import Any
 
 from trex_tui._version import __version__
+from trex_tui.artifacts.open import confine, is_allowed
 from trex_tui.cli.options import CommandParser
 from trex_tui.errors import ExitCode, TrexError
+from trex_tui.text import printable, shorten_middle
 
 HELP = "Serve tools for agents (Model Context Protocol)"
 ARGUMENTS = "[DIRECTORY ...]"
@@ -30,6 +32,8 @@ _INSTRUCTIONS = f"""\
 Read-only analysis of TensorRT engines from the files that trtexec and other producers write. Begin with `engines`, pass one
 of its paths to `summary`, `layers` and `lint`; `diff` takes two paths; `explain` defines every key, column, rule and word.
 null is unknown, never 0. The unit is at the end of a key. {_DATA}"""
+_LONGEST = 500  # characters of a message, which may quote an argument
+_roots = ["."]
 _lock = Lock()
 
 
@@ -45,7 +49,6 @@ def run(options: argparse.Namespace) -> int:
         from mcp.types import ToolAnnotations
     except ModuleNotFoundError as error:
         raise TrexError("the package mcp is missing; install trex-tui with its extra mcp") from error
-    from trex_tui.artifacts.open import confine
 
     directories = options.directories or ["."]
     for directory in directories:
@@ -53,11 +56,10 @@ def run(options: argparse.Namespace) -> int:
             raise TrexError(f"{directory}: is not a directory; name one that may be read")
     roots = [os.path.realpath(directory) for directory in directories]
     os.chdir(roots[0])
-    confine(Path(root) for root in roots)
+    _roots[1:] = roots[1:]
+    confine(map(Path, roots))
     server: Any = MCPServer("trex-tui", instructions=_INSTRUCTIONS, version=__version__)
-    hints = ToolAnnotations(
-        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-    )
+    hints = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
     for tool in TOOLS:
         server.tool(annotations=hints)(tool)
     server.run("stdio")
@@ -67,9 +69,9 @@ def run(options: argparse.Namespace) -> int:
 # Tools: each runs the command of its name with --json
 
 
-def engines(path: str = ".") -> dict[str, Any]:
-    """List the engines below a directory: a row per engine with its path, latency, precision, device and sizes."""
-    return _run("engines", _path(path))
+def engines(path: str = "") -> dict[str, Any]:
+    """List the engines below a directory, by default all: a row per engine with its path, latency, device and sizes."""
+    return _run("engines", *([_path(path)] if path else _roots))
 
 
 def summary(path: str) -> dict[str, Any]:
@@ -99,17 +101,24 @@ def build_log(path: str) -> dict[str, Any]:
 
 def explain(word: str) -> dict[str, Any]:
     """Define a key, a column, a lint rule, a word of TensorRT, or the name of a layer or tactic."""
-    return _run("explain", _path(word))
+    return _run("explain", _word(word))
 
 
 TOOLS: tuple[Callable[..., dict[str, Any]], ...] = (engines, summary, layers, lint, diff, build_log, explain)
 
 
-def _path(text: str) -> str:
+def _word(text: str) -> str:
     """Return an argument that the command does not take for an option."""
     if text.startswith("-"):
         raise _refuse(f"{text!r} begins with -; write ./{text} for a file of this name")
     return text
+
+
+def _path(text: str) -> str:
+    """Return a path inside of the directories; what is outside is not even known to exist."""
+    if "\0" in text or not is_allowed(text):
+        raise _refuse(f"{text!r} is not in the given directories; the tool `engines` lists paths")
+    return _word(text)
 
 
 def _run(*arguments: str) -> dict[str, Any]:
@@ -122,10 +131,14 @@ def _run(*arguments: str) -> dict[str, Any]:
 
     output, messages = StringIO(), StringIO()
     with _lock, redirect_stdout(output), redirect_stderr(messages):
-        code = main([*arguments, "--json"])
+        try:
+            code: object = main([*arguments, "--json"])
+        except SystemExit as refused:  # of an option
+            code = refused.code
     if not output.getvalue():
-        lines = messages.getvalue().strip().splitlines() or [f"exit code {code}"]
-        raise _refuse(lines[-1].removeprefix("trex-tui: "))
+        lines = messages.getvalue().strip().splitlines()
+        errors = [line for line in lines if "error: " in line] or lines or [f"exit code {code}"]
+        raise _refuse(errors[-1].removeprefix("trex-tui: "))
     document: dict[str, Any] = json.loads(output.getvalue())
     return document
 
@@ -134,4 +147,4 @@ def _refuse(message: str) -> Exception:
     """Return the error that an agent sees as one sentence."""
     from mcp.server.mcpserver.exceptions import ToolError
 
-    return ToolError(message)
+    return ToolError(shorten_middle(printable(message), _LONGEST))
