@@ -189,7 +189,7 @@ def import_api() -> Any:  # noqa: ANN401 - a module
             reasons.append(f"{name}: {' '.join(str(error).split())[:_LONGEST_REASON]}")
     found = "; ".join(reasons) or "no TensorRT in this Python"
     sys.stderr.write(
-        f"{found}; pip install tensorrt, or for TensorRT-RTX, which also builds without a GPU, install trex-tui with its extra rtx\n"
+        f"{found}; pip install tensorrt; TensorRT-RTX also builds without a GPU: install trex-tui with its extra rtx\n"
     )
     sys.exit(2)
 

@@ -120,7 +120,8 @@ def _check_trtexec(findings: Findings) -> Iterator[Check]:
     if program is None:
         remedy = (
             "Debian and Jetson: sudo apt install libnvinfer-bin (installs to /usr/src/tensorrt/bin); elsewhere unpack "
-            "TensorRT's tar file, or pip install tensorrt; to build for RTX GPUs without one: install trex-tui with its extra rtx"
+            "TensorRT's tar file, or pip install tensorrt; to build for RTX GPUs without one, install trex-tui with its "
+            "extra rtx"
         )
         message, _, _ = findings.refusal.partition("; name it with ")
         if known := start_remedy(findings.refusal):
