@@ -51,7 +51,10 @@ def list_pairs(directory: Path) -> dict[str, tuple[str, Callable[[], float], Cal
     pairs: dict[str, tuple[str, Callable[[], float], Callable[[], float]]] = {
         "--help": ("pass", lambda: run("-c", "pass"), lambda: run(*program, "--help")),
         **{
-            f"{command}, 26 layers": (*pandas, lambda command=command: run(*program, command, str(SMALL), "--json"))
+            f"{command}, 26 layers": (
+                *pandas,
+                lambda command=command: run(*program, command, str(SMALL), "--json"),
+            )
             for command in ("summary", "layers", "lint")
         },
         f"load of {LAYERS:,} layers": (

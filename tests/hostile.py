@@ -167,7 +167,7 @@ COMMANDS = (
     Command("build-log {log}", "text"),
     Command("build-log {log} --layer log", "text"),
     Command("build-log {log} --json", "json"),
-    Command("metadata {log}", "metadata"),
+    Command("export {set} --format trex-metadata", "metadata"),
     Command("summary {set} --format md", "md"),
     Command("summary {set} --format html", "html"),
     Command("summary {set} --by kind,name --format csv", "csv"),

@@ -317,4 +317,4 @@ class TestOnnx:
         write_onnx(here / "a.onnx", tensor("fp32", 1, 8))
         monkeypatch.setitem(sys.modules, "onnxruntime", None)
         assert accuracy("--ref", "a.onnx", "--test", "int8.engine") == 2
-        assert "pip install 'trex-tui[accuracy]'" in capsys.readouterr().err
+        assert "with its extra accuracy" in capsys.readouterr().err

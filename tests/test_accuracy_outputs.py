@@ -15,8 +15,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trex_tui.analysis.gates import FAILED, parse_gate
-from trex_tui.analysis.outputs import METRICS, Sums, class_axis, compare, judge_outputs, measure
 from trex_tui.accuracy.sides import check_signatures, read_outputs
 from trex_tui.accuracy.tensors import (
     Samples,
@@ -27,6 +25,8 @@ from trex_tui.accuracy.tensors import (
     hold,
     to_bytes,
 )
+from trex_tui.analysis.gates import FAILED, parse_gate
+from trex_tui.analysis.outputs import METRICS, Sums, class_axis, compare, judge_outputs, measure
 from trex_tui.engine.dtypes import DataType
 from trex_tui.errors import ArtifactError, TrexError
 

@@ -192,11 +192,11 @@ class TestFinding:
         environ = {"PATH": str(tmp_path), "PYTHONPATH": str(tmp_path)}
         for module in ("tensorrt", "tensorrt_rtx", "tensorrt_rtx_bindings"):
             (tmp_path / f"{module}.py").write_text("raise ImportError('broken on purpose')", encoding="utf-8")
-        with pytest.raises(TrtexecNotFoundError, match=r"libnvinfer-bin.*trex-tui\[rtx\]"):
+        with pytest.raises(TrtexecNotFoundError, match=r"libnvinfer-bin.*extra rtx"):
             find_builder("auto", None, environ)
-        with pytest.raises(TrtexecNotFoundError, match=r"^(?!.*libnvinfer-bin).*trex-tui\[rtx\]"):
+        with pytest.raises(TrtexecNotFoundError, match=r"^(?!.*libnvinfer-bin).*extra rtx"):
             find_builder("python", None, environ)
-        with pytest.raises(TrtexecNotFoundError, match=r"^(?!.*trex-tui\[rtx\]).*libnvinfer-bin"):
+        with pytest.raises(TrtexecNotFoundError, match=r"^(?!.*extra rtx).*libnvinfer-bin"):
             find_builder("trtexec", None, environ)
 
     def test_trtexec_goes_before_the_api(self, tmp_path: Path) -> None:

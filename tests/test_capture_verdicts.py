@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from trex_tui.capture.plan import RunPlan
 from trex_tui.capture.process import TIMED_OUT, ProcessOutcome
 from trex_tui.capture.progress import RunProgress
 from trex_tui.capture.trtexec import Trtexec, parse_version
-from trex_tui.capture.verdict import judge
+from trex_tui.capture.verdict import find_broken_file, judge
 
 # Failure of the stand-in -> key of the verdict, the run that fails, words of the sentence, words of the remedy.
 KNOWN = {
@@ -269,3 +270,22 @@ def test_interrupted_wins_over_what_the_log_says() -> None:
     outcome = ProcessOutcome(None, signal.SIGTERM, "interrupted", now, now, 1.0)
     plan = RunPlan("build", 1, ("trtexec",), Path("log"), Path("engine"))
     assert judge(plan, outcome, seen, None).key == "interrupted"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("version", "data", "told"),
+    [
+        ("10.4.0", b"0123456789", "net.engine is not a serialized engine"),
+        ("10.4.0", b"ftrt\0\0\0\0\0\0", "net.engine is truncated"),
+        ("8.6.1", b"ftrt\0\0\0\0\0\0", "net.engine is truncated"),
+        ("8.5.1", b"0123456789", ""),
+    ],
+)
+def test_an_engine_of_a_few_bytes(
+    tmp_path: Path, programs: Callable[[str], Trtexec], version: str, data: bytes, told: str
+) -> None:
+    """trtexec says PASSED; before 8.6 nothing is known of plans."""
+    engine = tmp_path / "net.engine"
+    engine.write_bytes(data)
+    run = RunPlan("build", 1, ("trtexec",), tmp_path / "log", engine)
+    assert find_broken_file(run, programs(version)) == told

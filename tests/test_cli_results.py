@@ -18,15 +18,10 @@ SUBJECTS = {
     "diff": ["net", "net"],
     "report": ["net"],
     "engines": ["net"],
-    "history": ["net"],
-    "scaling": ["net"],
     "times": ["net"],
     "export": ["net"],
     "explain": [],
-    "keys": [],
-    "schema": [],
     "build-log": ["build.log"],
-    "metadata": ["build.log"],
 }
 """Arguments of each command that needs no trtexec."""
 FOREIGN = "mine\n"
@@ -56,7 +51,7 @@ def test_json_is_a_format(command: str, capsys: Captured) -> None:
     assert run(capsys, command, *SUBJECTS[command], "--json", "-o", "-")[1] == out
 
 
-@pytest.mark.parametrize("command", sorted(SUBJECTS.keys() - {"export", "metadata"}))
+@pytest.mark.parametrize("command", sorted(SUBJECTS.keys() - {"export"}))
 def test_the_help_names_the_schema(command: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     schema = json.loads(run(capsys, command, *SUBJECTS[command], "--json")[1])["schema"]
@@ -97,9 +92,7 @@ def test_inputs_are_never_overwritten(command: str, here: Path, capsys: Captured
     assert (here / target).read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    "command", [name for name in SUBJECTS if name not in ("export", "report", "metadata")]
-)
+@pytest.mark.parametrize("command", [name for name in SUBJECTS if name not in ("export", "report")])
 def test_text_goes_to_a_file_as_to_a_pipe(command: str, here: Path, capsys: Captured) -> None:
     code, out, _ = run(capsys, command, *SUBJECTS[command])
     assert run(capsys, command, *SUBJECTS[command], "-o", "result.txt")[0] == code
@@ -114,7 +107,7 @@ def test_tables_are_csv(command: str, capsys: Captured) -> None:
     assert "," in out.splitlines()[0]
 
 
-@pytest.mark.parametrize("command", ["summary", "diff", "report", "layers", "keys"])
+@pytest.mark.parametrize("command", ["summary", "diff", "report", "layers"])
 def test_markdown(command: str, capsys: Captured) -> None:
     code, out, _ = run(capsys, command, *SUBJECTS[command], "--format", "md")
     assert code in (0, 1)
@@ -176,7 +169,7 @@ class TestErrors:
         assert err.endswith("Try `trex-tui layers --help`.\n")
 
     def test_an_argument_too_many(self, capsys: Captured) -> None:
-        assert "unexpected argument 'x'" in self.fails(capsys, "keys", "x")
+        assert "unexpected argument 'x'" in self.fails(capsys, "demo", "x")
 
     def test_a_command_is_mistyped(self, capsys: Captured) -> None:
         assert run(capsys, "help", "xyzzy")[2] == (

@@ -68,7 +68,9 @@ def test_an_unknown_value_is_a_group_of_its_own(capsys: pytest.CaptureFixture[st
     document = json.loads(output(capsys, NAMES_ONLY, QAT, *by, "--json"))
     assert [group["precision"] for group in document["engines"][0]["groups"]] == [None]
     rows = list(csv.DictReader(io.StringIO(output(capsys, NAMES_ONLY, QAT, *by, "--format", "csv"))))
-    assert [row["engine"] for row in rows if row["precision"] == ""] == ["trt8.6.0_exportLayerInfo_names_only"]
+    assert [row["engine"] for row in rows if row["precision"] == ""] == [
+        "trt8.6.0_exportLayerInfo_names_only"
+    ]
     assert {row["engine"] for row in rows} == {"trt8.6.0_exportLayerInfo_names_only", "resnet-qat"}
 
 

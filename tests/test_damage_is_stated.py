@@ -96,7 +96,6 @@ def test_every_file_of_an_engine_that_cannot_be_read_is_named(
         "lint --fail-on never",
         "diff",
         "report",
-        "history",
         "times",
         "export --format json",
     ],

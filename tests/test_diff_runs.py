@@ -139,7 +139,10 @@ def test_runs_of_two_files_are_compared(tmp_path: Path, capsys: pytest.CaptureFi
         (["x", "--run-a", "3"], "x run 3: both are the same run; choose two runs"),
         (["x", "--run-a", "1", "--run-b", "4"], "no run 4; the file holds runs 1 to 3"),
         (["x", "--run-a", "1", "--run", "2"], "--run cannot be combined with --run-a and --run-b"),
-        (["--run-a", "1", "--runs", "x", "--runs", "y"], "--runs cannot be combined with --run-a and --run-b"),
+        (
+            ["--run-a", "1", "--runs", "x", "--runs", "y"],
+            "--runs cannot be combined with --run-a and --run-b",
+        ),
     ],
 )
 def test_runs_that_cannot_be_compared(

@@ -163,14 +163,14 @@ def test_long_names_are_cut_in_texts_alone(tmp_path: Path, output: Output) -> No
 def test_foreign_node_needs_a_file_that_states_the_dla(tmp_path: Path) -> None:
     rows = [("conv", 0.1), ("{ForeignNode[a...b]}", 0.5), ("head", 0.1)]
     write_profile(tmp_path, rows)
-    assert load_engine(tmp_path).dla_blocks == ()
+    assert load_engine(tmp_path).dla_blocks.empty
     log = tmp_path / "net.build.log"
     banner = f"&&&& RUNNING TensorRT.trtexec [TensorRT v8502] # trtexec --onnx=net.onnx --useDLACore=0\n{STAMP} [I] "
     head = "[TRT] ---------- Layers Running on DLA ----------\n"
     log.write_text(banner + head + f"{STAMP} [I] [TRT] [DlaLayer] {{ForeignNode[a...b]}}\n", encoding="utf-8")
-    assert [block.layer for block in load_engine(tmp_path).dla_blocks] == [1]
+    assert load_engine(tmp_path).dla_blocks["layer"].tolist() == [1]
     log.write_text(banner + head + f"{STAMP} [I] [TRT] [DlaLayer] {{ForeignNode[c...d]}}\n", encoding="utf-8")
-    assert load_engine(tmp_path).dla_blocks == ()
+    assert load_engine(tmp_path).dla_blocks.empty
 
 
 def test_build_option_states_the_dla(tmp_path: Path, output: Output) -> None:
@@ -223,16 +223,11 @@ def test_kinds_of_names(tmp_path: Path) -> None:
         ("data copy", 0.1),
     ]
     engine = load_engine(write_profile(tmp_path, rows))
-    assert [found.kind.value for found in engine.layers] == [
-        "reformat",
-        "reformat",
-        "convolution",
-        "reformat",
-    ]
-    assert engine.dla_blocks == ()
-    assert all(found.device is None for found in engine.layers)
+    assert engine.layers["kind"].tolist() == ["reformat", "reformat", "convolution", "reformat"]
+    assert engine.dla_blocks.empty
+    assert engine.layers["device"].isna().all()
 
 
 def test_names_that_only_look_like_a_block(tmp_path: Path) -> None:
     rows = [("{single}", 0.1), ("{ForeignNode[a,b...c]}", 0.2), ("x finish", 0.1), ("{a,b} + c", 0.1)]
-    assert load_engine(write_profile(tmp_path, rows)).dla_blocks == ()
+    assert load_engine(write_profile(tmp_path, rows)).dla_blocks.empty

@@ -37,7 +37,9 @@ def lines_of(path: Path) -> list[str]:
     return [line for line in lines if line.startswith("trex-tui ")]
 
 
-LINES = sorted({line for path in ALL for line in lines_of(path) if "sample_artifacts" in line or " explain " in line})
+LINES = sorted(
+    {line for path in ALL for line in lines_of(path) if "sample_artifacts" in line or " explain " in line}
+)
 INTERACTIVE = re.compile(r"trex-tui (?!" + "|".join(COMMANDS) + r")|trex-tui (open|demo|capture|doctor)")
 
 

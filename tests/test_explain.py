@@ -86,7 +86,9 @@ def test_names_are_taken_apart(capsys: Capture, name: str, meaning: str) -> None
 
 
 def test_a_tactic_has_all_parts(capsys: Capture) -> None:
-    tactic = "sm80_xmma_fprop_implicit_gemm_f16f16_f16f16_f16_nhwckrsc_nhwc_tilesize128x64x32_stage5_warpsize2x2x1"
+    tactic = (
+        "sm80_xmma_fprop_implicit_gemm_f16f16_f16f16_f16_nhwckrsc_nhwc_tilesize128x64x32_stage5_warpsize2x2x1"
+    )
     text = out(capsys, tactic)
     for part in ("128", "64", "5", "FP16", "xmma"):
         assert part in text

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import OLD_SAMPLES, profile_line, profile_text, timing_row
+from helpers import profile_line, profile_text, timing_row
 from trex_tui.__main__ import main
 
 RUNS = ((1013, 0.5), (477, 1.0), (15, 40.0))
@@ -146,7 +146,7 @@ def test_an_engine_without_the_run_costs_itself(tmp_path: Path, capsys: pytest.C
     assert "no run 2; the file holds one run" in captured.out + captured.err
 
 
-@pytest.mark.parametrize("command", ["metadata", "times", "summary"])
+@pytest.mark.parametrize("command", ["times", "summary"])
 def test_warning_where_no_run_is_chosen(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
@@ -160,18 +160,6 @@ def test_warning_where_no_run_is_chosen(
     assert "warning: " not in captured.out + captured.err
     assert "has 3 runs; shown is run 2" in captured.out + captured.err
     assert "222.25" in captured.out
-
-
-def test_metadata_of_a_set_are_of_the_chosen_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    log_of_runs(tmp_path / "x.profile.log")
-    build = (OLD_SAMPLES / "alexnet/alexnet_fp16.build.log").read_text(encoding="utf-8")
-    appended(tmp_path / "x.build.log", build)
-    assert main(["metadata", str(tmp_path), "--run", "2"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["performance_summary"]["Throughput"] == 222.25
-    assert document["build_options"]
-    assert main(["metadata", str(tmp_path), "--run", "4"]) == 2
-    assert "no run 4; the log holds runs 1 to 3" in capsys.readouterr().err
 
 
 def test_export_writes_the_metadata_of_the_chosen_run(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def no_room_beyond(size: int) -> Iterator[None]:
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/random", "/dev/full"])
 @pytest.mark.parametrize(
     "command",
-    [["build-log"], ["metadata"], ["summary"], ["lint", "{set}", "--config"]],
+    [["build-log"], ["summary"], ["lint", "{set}", "--config"]],
     ids=lambda one: one[0],
 )
 def test_devices_are_refused(
@@ -54,9 +54,7 @@ def test_devices_are_refused(
     assert device in err
 
 
-@pytest.mark.parametrize(
-    "command", [["build-log"], ["metadata"], ["lint", "{set}", "--config"]], ids=lambda one: one[0]
-)
+@pytest.mark.parametrize("command", [["build-log"], ["lint", "{set}", "--config"]], ids=lambda one: one[0])
 def test_a_pipe_that_nobody_writes_to_is_empty(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -67,7 +65,7 @@ def test_a_pipe_that_nobody_writes_to_is_empty(
     assert "Traceback" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["build-log", "metadata", "summary", "lint {set} --config"])
+@pytest.mark.parametrize("command", ["build-log", "summary", "lint {set} --config"])
 def test_a_path_that_is_none(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     place = write_files(tmp_path, {"a.graph.json": GRAPH})
     for path in ("a\0b", "x" * 5000, "\ud800"):

@@ -47,8 +47,8 @@ class TestSets:
         write_sample_set(tmp_path)
         (tmp_path / "net.monitor.csv").write_text(monitor_csv().splitlines()[0] + "\n1,2\n", encoding="utf-8")
         engine = load_engine(tmp_path)
-        assert engine.monitor is None
-        notes = [note for note in engine.diagnostics if note.file == tmp_path / "net.monitor.csv"]
+        assert engine.power is None
+        notes = [note for note in engine.notes if note.file == tmp_path / "net.monitor.csv"]
         assert [note.severity for note in notes] == [Severity.WARNING]
 
     def test_alone_there_is_nothing_to_open(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -83,7 +83,13 @@ class TestShown:
         assert main(["summary", str(tmp_path), "--json"]) == 0
         power = strict_json(capsys.readouterr().out)["engines"][0]["power"]
         assert (power["power_mean_w"], power["samples"], power["throttled_samples"]) == (115.0, 4, 2)
-        assert power["quantities"][0] == {"quantity": "power_w", "samples": 4, "min": 100.0, "mean": 115.0, "max": 130.0}
+        assert power["quantities"][0] == {
+            "quantity": "power_w",
+            "samples": 4,
+            "min": 100.0,
+            "mean": 115.0,
+            "max": 130.0,
+        }
         assert power["throttling"][0]["reason"] == "power cap"
 
     def test_names_of_rails_are_data(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

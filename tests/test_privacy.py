@@ -52,16 +52,14 @@ QUIET = [
     ["times", "net"],
     ["export", "net", "--format", "csv", "-o", "-"],
     ["build-log", "net/net.build.log"],
-    ["metadata", "build.log"],
     ["explain"],
-    ["keys"],
 ]
 WRITING = {
     "page.html": ["report", "net", "other", "-o", "page.html"],
     "times.csv": ["times", "net", "--format", "csv", "-o", "times.csv"],
     "net.json": ["export", "net", "--format", "trace", "-o", "net.json"],
     "net.dot": ["export", "net", "-o", "net.dot"],
-    "found.json": ["metadata", "build.log", "-o", "found.json"],
+    "found.json": ["build-log", "build.log", "-o", "found.json"],
     "net.metadata.json": ["export", "net", "-o", "net.metadata.json"],
 }
 THROUGH_GRAPHVIZ = ["export", "net", "--format", "svg", "-o", "-"]

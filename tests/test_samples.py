@@ -74,8 +74,8 @@ def test_numbers_are_those_of_the_files(folder: str, capsys: pytest.CaptureFixtu
     ]
 
     engine = load_engine(SAMPLES / folder)
-    assert len(engine.frame) == layers
-    assert engine.frame["latency_ms"].sum() == pytest.approx(layer_ms)
+    assert len(engine.layers) == layers
+    assert engine.layers["latency_ms"].sum() == pytest.approx(layer_ms)
 
     summary = summary_of(folder, capsys)
     assert summary["layers"] == layers
@@ -94,7 +94,7 @@ def test_every_command_opens_every_set(command: str, folder: str, capsys: pytest
 def test_layer_names_alone() -> None:
     (path,) = (SAMPLES / "names-only").iterdir()
     names = json.loads(path.read_text(encoding="utf-8"))["Layers"]
-    assert list(load_engine(path).frame["name"]) == names
+    assert list(load_engine(path).layers["name"]) == names
     assert stated("names-only")[4] == str(len(names))
 
 
@@ -132,4 +132,4 @@ def test_damage_is_stated(capsys: pytest.CaptureFixture[str]) -> None:
         assert re.search(rf"alexnet_fp16\.{kind}\.json:\d+: is truncated", shown.out)
         assert re.search(rf"alexnet_fp16\.{kind}\.json:\d+: is truncated", shown.err)
     assert main(["summary", folder, "--strict"]) == 2
-    assert len(load_engine(folder).frame) == len(read("alexnet", "graph")["Layers"])
+    assert len(load_engine(folder).layers) == len(read("alexnet", "graph")["Layers"])

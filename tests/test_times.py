@@ -121,9 +121,7 @@ def test_an_engine_without_a_run_is_left_out(timed: Path, tmp_path: Path, capsys
     assert main(["times", str(tmp_path), "--json"]) == 0
     out, err = capsys.readouterr()
     assert [run["name"] for run in json.loads(out)["engines"]] == ["one"]
-    assert err == (
-        "trex-tui: two: No end-to-end latency (needs --exportTimes or a profile log). Left out.\n"
-    )
+    assert err == ("trex-tui: two: No end-to-end latency (needs --exportTimes or a profile log). Left out.\n")
 
 
 def test_a_printed_summary_stands_in_for_rows(tmp_path: Path, capsys: Captured) -> None:
@@ -167,8 +165,14 @@ class TestCharts:
             (["scatter", "--x", "kind"], "kind is not a number; choose a numeric column"),
             (["bar", "--y", "kind"], "kind is not a number; choose a numeric column"),
             (["bar", "--color-by", "kid"], "no column 'kid'; did you mean kind?"),
-            (["kind", "--x", "macs"], "--x: the chart kind has a fixed one; choose a chart of bar, distribution, scatter"),
-            (["kind", "--color-by", "kind"], "--color-by: the chart kind has a fixed one; choose a chart of layers, bar"),
+            (
+                ["kind", "--x", "macs"],
+                "--x: the chart kind has a fixed one; choose a chart of bar, distribution, scatter",
+            ),
+            (
+                ["kind", "--color-by", "kind"],
+                "--color-by: the chart kind has a fixed one; choose a chart of layers, bar",
+            ),
             (["kind", "--format", "csv"], "--format csv: not available here; choose text, svg, png, json"),
         ],
     )

@@ -120,7 +120,9 @@ class Column:
             is_shape = all(type(entry) is int for entry in value)
             return format_shape(value) if is_shape else printable(", ".join(map(str, value)))
         text = self.unit.write(value)
-        return f"{text} {self.unit.name}" if with_unit and self.unit.name and not self.unit.is_written else text
+        return (
+            f"{text} {self.unit.name}" if with_unit and self.unit.name and not self.unit.is_written else text
+        )
 
 
 def is_missing(value: Any) -> bool:  # noqa: ANN401

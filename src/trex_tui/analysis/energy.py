@@ -307,7 +307,13 @@ FACTS = {
         ),
         Column("power_mean_w", "Power", "Mean power during the run.", source=_LOG),
         Column("idle_w", "Idle", "Power of the idle board.", source=_LOG),
-        Column("energy_per_inference_j", "Energy per inference", "Energy per query.", "mean power / throughput", _LOG),
+        Column(
+            "energy_per_inference_j",
+            "Energy per inference",
+            "Energy per query.",
+            "mean power / throughput",
+            _LOG,
+        ),
         Column("energy_above_idle_j", "Energy above idle", "The same without the power of the idle board."),
         Column(
             "inferences_per_joule", "Inferences per joule", "Queries per joule.", "1 / energy_per_inference_j"

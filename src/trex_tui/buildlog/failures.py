@@ -549,9 +549,7 @@ def find_failure(trace: BuildTrace, producer: str | None = None) -> LogFailure |
     later = errors[errors.index(message) :] if message in errors else [message, *errors]
     reason = next((" ".join(words) for error in later if (words := _reason(error.text))), None)
     if known.key == "no_implementation" and (lack := _find_lack(trace, message.line)):
-        return _failure_of_memory(
-            trace, known, lack, message.line, reason, producer, is_certain=is_certain
-        )
+        return _failure_of_memory(trace, known, lack, message.line, reason, producer, is_certain=is_certain)
     if reason is not None and reason.rstrip(".").lower() in known.cause.lower():
         reason = None
     remedy = known.remedy(producer, trace.tensorrt_version) + _describe_given(trace, known.key)

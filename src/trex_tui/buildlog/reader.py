@@ -581,7 +581,9 @@ class _Reader:
             message = "is cut off in the middle of a line, which was left out"
             yield note(severity, message, f"line {self._number + 1}")
         if self._runs.is_open:
-            ended = note(Severity.WARNING, "ends before trtexec does: there is no PASSED or FAILED at its end")
+            ended = note(
+                Severity.WARNING, "ends before trtexec does: there is no PASSED or FAILED at its end"
+            )
             yield ended._replace(is_incomplete=True)
         if state.shortened:
             message = (

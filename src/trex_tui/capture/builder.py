@@ -538,7 +538,9 @@ class Measurement:
                 context.set_input_shape(name, shape)
         for name in names:
             if engine.get_tensor_location(name) != api.TensorLocation.DEVICE:
-                raise FailedError(f"{name} is a shape tensor in host memory; only trtexec measures such engines")
+                raise FailedError(
+                    f"{name} is a shape tensor in host memory; only trtexec measures such engines"
+                )
             shape, dtype = tuple(context.get_tensor_shape(name)), engine.get_tensor_dtype(name)
             size = math.prod(max(0, extent) for extent in shape) * dtype.itemsize
             if min(shape, default=0) < 0:  # depends on the data

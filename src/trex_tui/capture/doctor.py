@@ -131,9 +131,7 @@ def _check_trtexec(findings: Findings) -> Iterator[Check]:
         yield Check("trtexec", ERROR, message, remedy)
     else:
         build = "" if program.build is None else f" build {program.build}"
-        yield Check(
-            "trtexec", OK, f"{program.product}{build}: {program.path} (by {program.found_by})"
-        )
+        yield Check("trtexec", OK, f"{program.product}{build}: {program.path} (by {program.found_by})")
     if findings.others:
         text = f"not used: {', '.join(findings.others)}"
         yield Check("trtexec", NOTE, text, "choose with --trtexec or $TRTEXEC")

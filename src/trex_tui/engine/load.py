@@ -183,7 +183,9 @@ def _add_logs(contents: _Contents, source: ArtifactSet, traces: Mapping[FileKind
     has_layers = contents.info is not None or contents.profile is not None or not is_alone
     if not has_layers and shown.timing is None and not contents.facts.performance:
         contents.has_messages = any(not trace.is_empty for trace in traces.values())
-        is_failed = bool(failures) and contents.facts.memory == StatedMemory() and not contents.facts.dla_layers
+        is_failed = (
+            bool(failures) and contents.facts.memory == StatedMemory() and not contents.facts.dla_layers
+        )
         severity = Severity.ERROR if is_failed or not contents.has_messages else Severity.WARNING
         failures = [note._replace(severity=severity) for note in failures]
         if not failures:

@@ -162,7 +162,9 @@ def _read(path: Path, _modified: int, _size: int) -> OnnxModel:
         import onnx  # an extra
         from google.protobuf.message import DecodeError
     except ImportError:
-        raise TrexError("--onnx needs onnx, which is not installed: install trex-tui with its extra onnx") from None
+        raise TrexError(
+            "--onnx needs onnx, which is not installed: install trex-tui with its extra onnx"
+        ) from None
     proto = onnx.ModelProto()
     try:
         with open_bytes(path) as file:

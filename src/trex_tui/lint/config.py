@@ -32,7 +32,7 @@ from trex_tui.engine.filter import quote_value
 from trex_tui.errors import TrexError, describe_os_error
 from trex_tui.lint.rule import ERROR, GOOD, FindingSeverity, Rule
 from trex_tui.lint.rules import RuleSet, similar
-from trex_tui.text import printable
+from trex_tui.text import did_you_mean, printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,8 @@ def restrict(
         return config
     if min_severity not in MIN_SEVERITIES:
         known = ", ".join(MIN_SEVERITIES)
-        raise TrexError(f"{prefix}min_severity: no severity {min_severity!r}; use one of {known}")
+        name = f"{prefix}min-severity" if prefix else "min_severity"
+        raise TrexError(f"{name}: no severity {min_severity!r}; use one of {known}")
     return replace(config, min_severity=FindingSeverity(min_severity))
 
 
@@ -152,8 +153,9 @@ def parse_fail_on(value: object, origin: str) -> FindingSeverity | Gate | None:
     if isinstance(value, str) and value in FAIL_ON:
         return FindingSeverity(value)
     if not isinstance(value, str) or value.strip().isalpha():
-        known = f"{', '.join(FAIL_ON)}, or a gate such as {COUNTS.examples[0]}"
-        raise TrexError(f"{origin}: {printable(str(value))[:40]} is invalid; use one of {known}")
+        known = f"use one of {', '.join(FAIL_ON)}, or a gate such as {COUNTS.examples[0]}"
+        hint = did_you_mean(value.strip(), FAIL_ON) if isinstance(value, str) else ""
+        raise TrexError(f"{origin}: {printable(str(value))[:40]} is invalid; {hint or known}")
     try:
         return parse_gate(value, COUNTS)
     except GateError as error:

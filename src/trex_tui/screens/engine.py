@@ -494,11 +494,7 @@ class EngineScreen(MainScreen):
         if action == "choose_run":
             return not self.engine.runs.empty or len(self.engine.optimization_profiles) > 1
         if action == "escape":
-            return bool(
-                self.filter_text
-                or self._back
-                or (self.pane.table and self.pane.table.marked)
-            )
+            return bool(self.filter_text or self._back or (self.pane.table and self.pane.table.marked))
         return True
 
 

@@ -64,7 +64,9 @@ def add_marks(section: Section, lint: LintResult | None) -> Section:
 
 
 def _priority(key: str, place: int) -> int:
-    return {"index": 0, "name": 0, "latency_ms": 0, "latency_pct": 1, "precision": 2, "kind": 3}.get(key, place + 4)
+    return {"index": 0, "name": 0, "latency_ms": 0, "latency_pct": 1, "precision": 2, "kind": 3}.get(
+        key, place + 4
+    )
 
 
 def shorteners(engine: Engine) -> dict[str, Callable[[str, int], str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import pandas as pd
 from rich.cells import cell_len
@@ -37,6 +37,30 @@ _KEYS = ("index", "name", _MAIN, "weights_bytes", "io_bytes", "kind", "footprint
 _NAME = 24
 
 
+class Figures(NamedTuple):
+    """What is computed in a thread.
+
+    Attributes:
+        totals: A row per kind.
+        doubts: What the numbers leave out.
+    """
+
+    live: pd.Series
+    totals: list[dict[str, Any]]
+    doubts: list[str]
+
+
+def compute_figures(engine: Engine) -> Figures:
+    """Return the live bytes of each layer, and the totals."""
+    doubts = [
+        text
+        for section in memory_sections(engine)
+        if section.key == "memory"
+        for text in section.sentences[1:]
+    ]
+    return Figures(live_bytes(engine), plain_rows(memory_totals(engine)), doubts)
+
+
 class MemoryPane(EnginePane):
     DEFAULT_CSS = """
     MemoryPane {
@@ -57,7 +81,7 @@ class MemoryPane(EnginePane):
         self.is_known = engine.has_graph and not engine.has_names_only
         self.add_class("-split" if self.is_known else "-unknown")
         self.sort, self.is_reversed = _MAIN, False
-        self._live: pd.Series | None = None
+        self._figures: Figures | None = None
         self._detailed: int | None = -1
 
     def compose(self) -> ComposeResult:
@@ -72,12 +96,12 @@ class MemoryPane(EnginePane):
 
     def on_mount(self) -> None:
         if self.is_known:
-            self.compute(lambda: live_bytes(self.engine), self._take_live)
+            self.compute(lambda: compute_figures(self.engine), self._take_figures)
         else:
             self.query_one("#details", LinkedText).show(self._unknown_lines())
 
-    def _take_live(self, live: pd.Series) -> None:
-        self._live, facts = live, memory_facts(self.engine)
+    def _take_figures(self, figures: Figures) -> None:
+        self._figures, live, facts = figures, figures.live, memory_facts(self.engine)
         peak = facts.peak_layer
         if peak is not None and facts.activation_peak_bytes is not None:
             at_least = "≥ " if facts.is_peak_at_least else ""
@@ -148,11 +172,10 @@ class MemoryPane(EnginePane):
 
     def show_layer(self, layer: int | None) -> None:
         """Show what is live while a layer runs."""
-        live = self._live
-        if live is None or layer is None or layer == self._detailed:
+        if self._figures is None or layer is None or layer == self._detailed:
             return
         self._detailed = layer
-        size = total(live.iloc[[layer]])
+        size = total(self._figures.live.iloc[[layer]])
         note = "" if size is None or self.has_class("-unsized") else f"layer {layer}: {format_bytes(size)}"
         self.query_one(LayerStrip).mark(layer, note)
         self.query_one("#details", LinkedText).show(self._detail_lines(layer))
@@ -167,9 +190,8 @@ class MemoryPane(EnginePane):
             yield from self._live_lines(f"Live at peak, layer {peak}", peak, width)
         yield fact("All weights", describe_weights(self.engine))
         yield from self._total_lines(width)
-        for section in memory_sections(self.engine):
-            if section.key == "memory":
-                yield from (sentence(text, "$warning") for text in section.sentences[1:])
+        if self._figures is not None:
+            yield from (sentence(text, "$warning") for text in self._figures.doubts)
 
     def _live_lines(self, title: str, layer: int, width: int) -> Iterator[Line]:
         """Yield the largest tensors that are live: size, first and last layer, shape and type, name."""
@@ -206,7 +228,7 @@ class MemoryPane(EnginePane):
 
     def _total_lines(self, width: int) -> Iterator[Line]:
         """Yield weights and traffic by kind as bars."""
-        table = plain_rows(memory_totals(self.engine))
+        table = [] if self._figures is None else self._figures.totals
         name = 1 + max((len(row["kind"]) for row in table), default=7)
         keys = {"Weights": ("weights_bytes", "weights_unknown"), "Traffic": (_MAIN, "footprint_unknown")}
         for title, (key, unknown) in keys.items():

@@ -31,7 +31,16 @@ TABS = (
     Tab("compare", "Compare", "Engines side by side, block by block.", "diff side by side A/B baseline"),
 )  # fmt: skip
 
-APP, ENGINE, ENGINES, MOVE, TREE, TEXT, GRAPH, DIALOG = "app", "engine", "engines", "move", "tree", "text", "graph", "dialog"
+APP, ENGINE, ENGINES, MOVE, TREE, TEXT, GRAPH, DIALOG = (
+    "app",
+    "engine",
+    "engines",
+    "move",
+    "tree",
+    "text",
+    "graph",
+    "dialog",
+)
 PLACES = {
     APP: "Everywhere",
     ENGINE: "Engine",
@@ -234,7 +243,11 @@ _KEY_NAMES = {
 
 def spell_keys(keys: str) -> str:
     """Return the keys of an action as people write them: `j ↓`, `Ctrl-d`."""
-    return " ".join(_KEY_NAMES.get(key, key.replace("ctrl+", "Ctrl-")) for key in keys.split(",")) if keys else ":"
+    return (
+        " ".join(_KEY_NAMES.get(key, key.replace("ctrl+", "Ctrl-")) for key in keys.split(","))
+        if keys
+        else ":"
+    )
 
 
 def keys_table() -> Iterator[tuple[str, str, str]]:

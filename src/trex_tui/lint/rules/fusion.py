@@ -116,7 +116,9 @@ def _advise_on_epilogue(context: Context, product: int, pointwise: int) -> str:
         )
     if len(context.producers[pointwise]) > 1:
         if _adds_two_branches(context, pointwise):
-            return _ADVICE_ON_SUMS
+            branches = context.data_inputs[pointwise]
+            is_alike = len({(port.dtype, port.format) for port in branches}) == 1
+            return _NO_CAUSE if is_alike else _ADVICE_ON_SUMS
         fused = _count_fused_activations(context)
         elsewhere = (
             f" ({plural(fused, 'activation')} in this engine {'is' if fused == 1 else 'are'} fused)"

@@ -141,7 +141,9 @@ def list_engine_groups(
             key, title = f"{part}_{measure.key}", f"{part} {measure.title}"
             priority = 1 if part == "median" else RARE
             columns.append(Column(key, title, f"{part} of the group. {measure.help}", priority=priority))
-    columns.append(Column("best", "best", f"Engine of the group with the best {measures[0].title}.", width=12))
+    columns.append(
+        Column("best", "best", f"Engine of the group with the best {measures[0].title}.", width=12)
+    )
     section = _section(
         "row_groups", shown, [c for c in columns if shown[c.key].notna().any()], [_count(table, index)]
     )

@@ -10,7 +10,6 @@ import pandas as pd
 
 from trex_tui.column import Column
 from trex_tui.engine.model import Engine
-from trex_tui.engine.names import short_names
 from trex_tui.errors import Note
 from trex_tui.frames import plain_values
 from trex_tui.lint.config import LintConfig, format_fail_on
@@ -89,7 +88,6 @@ RESULT = {
 """What is known about the findings of an engine together."""
 _TABLE = ("severity", "rule", "message", "layers", "saving_ms", "saving_pct", "remedy")
 _RULES = "lint rules"
-_LIST = ("mark", "rule", "saving_ms", "title", "place", "confidence")
 
 
 class Linted(NamedTuple):
@@ -382,36 +380,6 @@ def list_entries(result: LintResult) -> list[Entry]:
     return entries
 
 
-def entries_section(linted: Linted, entries: Sequence[Entry]) -> Section:
-    """Return the list on screen: a row per entry, at its position."""
-    names = short_names(linted.engine)
-    of_layers = linted.engine.layers["name"]
-    rows = []
-    for entry in entries:
-        finding, place = entry.finding, ""
-        if finding is not None:
-            first = (
-                f"{finding.layers[0]} {names.fit(of_layers[finding.layers[0]], 1000)}"
-                if finding.layers
-                else ""
-            )
-            place = first + (f" +{len(finding.layers) - 1}" if len(finding.layers) > 1 else "")
-        rows.append(
-            {
-                "mark": entry.mark,
-                "rule": finding.rule.id if finding else entry.missing[0].rule if entry.level else "",
-                "saving_ms": finding.saving_ms if finding and not finding.reason else None,
-                "title": finding.rule.title
-                if finding
-                else entry.title or f"not checked: {entry.missing[0].reason}",
-                "place": place or ("the engine" if finding else None),
-                "confidence": finding.confidence.value if finding else None,
-            }
-        )
-    frame = pd.DataFrame(rows, columns=list(_LIST)).astype({"saving_ms": "Float64"})
-    return Section("lint", "Findings", frame=frame, columns=[FINDING[key] for key in _LIST], noun="finding")
-
-
 def describe_entry(linted: Linted, entry: Entry, rules: Mapping[str, Rule]) -> Iterator[Section]:
     """Yield all facts of an entry: meaning, evidence, remedy, the texts of the rule, and its layers.
 
@@ -477,18 +445,6 @@ def _layers_section(engine: Engine, finding: Finding) -> Section:
     count = len(finding.layers)
     more = [f"and {count - MOST_LAYERS} more"] if count > MOST_LAYERS else []
     return Section("layers", plural(count, "layer"), sentences=more, frame=frame, columns=columns)
-
-
-def layer_marks(result: LintResult) -> dict[int, FindingSeverity]:
-    """Return the worst severity of each layer with an error or a warning."""
-    worst = {layer: findings[0].severity for layer, findings in result.by_layer.items()}
-    return {layer: severity for layer, severity in worst.items() if severity.rank < INFO.rank}
-
-
-def describe_short(finding: Finding) -> str:
-    """Return a finding in one line, for the details of a layer."""
-    saving = f" [{format_ms(finding.saving_ms)} ms saving]" if finding.saving_ms is not None else ""
-    return f"{MARKS[finding.severity]} {finding.rule.id} {printable(finding.message)}{saving}"
 
 
 def fit_summary(linted: Linted, width: int | None = None) -> str:
