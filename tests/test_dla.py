@@ -186,10 +186,10 @@ def test_build_option_states_the_dla(tmp_path: Path, output: Output) -> None:
 def test_run_option_states_the_dla(tmp_path: Path) -> None:
     write_profile(tmp_path, [("conv", 0.1), ("{ForeignNode[a...b]}", 0.5)])
     log = tmp_path / "net.profile.log"
-    banner = "&&&& RUNNING TensorRT.trtexec [TensorRT v8502] # trtexec --loadEngine=net.plan --useDLACore=0"
+    banner = "&&&& RUNNING TensorRT.trtexec [TensorRT v8502] # trtexec --loadEngine=net.plan"
     for core, blocks in (("", 0), ("0(With GPU fallback)", 1)):
         lines = (
-            banner,
+            banner + (" --useDLACore=0" if core else ""),
             f"{STAMP} [I] === System Options ===",
             f"{STAMP} [I] DLACore: {core}",
             f"{STAMP} [I] ",

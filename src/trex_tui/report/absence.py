@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trex_tui.artifacts.kinds import FileKind
-from trex_tui.engine.model import Engine
 from trex_tui.errors import Severity
 from trex_tui.text import printable
+
+if TYPE_CHECKING:
+    from trex_tui.engine.model import Engine
 
 
 def explain_absence(engine: Engine, missing: str, *kinds: FileKind) -> str:
