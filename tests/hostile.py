@@ -163,7 +163,6 @@ COMMANDS = (
     Command("diff {set} {other} --format csv", "csv"),
     Command("diff {set} {other} --format md", "md"),
     Command("diff {set} {other} --format html", "html"),
-    Command("diff {set} {other} --baseline nothing", "text"),
     Command("build-log {log}", "text"),
     Command("build-log {log} --layer log", "text"),
     Command("build-log {log} --json", "json"),

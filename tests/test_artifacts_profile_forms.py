@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import strategies as st
-
-from helpers import write_json
-from trex_tui.__main__ import main
 
 TIMES = {"conv1": 0.5, "relu1": 0.25, "conv2": 0.125}
 """Milliseconds, on average."""
@@ -66,33 +61,6 @@ FORMS: dict[str, Any] = {
     "rows again in a list": ROWS + ROWS,
     "a sum below": {"layers": [*each(avg_ms=1), {"name": "Total", "avg_ms": 0.875}]},
 }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("document", "message"),
-    [
-        (
-            {"layers": [{"name": "conv1", "cost": 1}]},
-            'is JSON of an unknown kind (keys: layers, name, cost); closest known: a profile, {"layers": [{"name": …, '
-            '"averageMs": …}]}',
-        ),
-        (
-            {"layers": [{"name": "conv1", "layerType": "Convolution", "inputs": []}]},
-            "is JSON of an unknown kind (keys: layers, name, layerType, inputs); closest known: layer information, "
-            '{"Layers": [{"Name": …, "LayerType": …}]}',
-        ),
-        (
-            {"layers": [{"name": "a", "avg": 1}], "unit": "furlongs"},
-            "has the unknown time unit 'furlongs'; export it in ms, us, ns or s",
-        ),
-    ],
-)  # fmt: skip
-def test_unknown_forms(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], document: Any, message: str
-) -> None:
-    path = write_json(tmp_path / "net.json", document)
-    assert main(["summary", str(tmp_path)]) == 2
-    assert capsys.readouterr().err == f"trex-tui: error: {path}: {message}\n"
 
 
 JSON = st.recursive(

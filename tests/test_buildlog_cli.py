@@ -6,7 +6,6 @@ import io
 import re
 import sys
 from pathlib import Path
-from typing import Any, ClassVar
 
 import pytest
 
@@ -243,38 +242,6 @@ def test_the_answer_is_in_the_first_ten_lines(log: str, capsys: pytest.CaptureFi
     main(["build-log", str(ARTIFACTS.parent / log)])
     head = "\n".join(capsys.readouterr().out.splitlines()[:10])
     assert re.search(ANSWERS[log], head, re.DOTALL), head
-
-
-class TestMetadataOfSets:
-    CUT: ClassVar = {
-        "build_options": {"Memory Pools": "workspace", "Precision": "FP32+FP16", "Novel": "x"},
-        "device_information": {"Selected Device": "A"},
-    }
-
-    def document(self, capsys: pytest.CaptureFixture[str], path: Path) -> Any:
-        assert main(["metadata", str(path)]) == 0
-        return strict_json(capsys.readouterr().out)
-
-    def test_a_file_as_it_is(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        path = write_json(tmp_path / "net.build.metadata.json", self.CUT)
-        assert self.document(capsys, path) == self.CUT
-
-    def test_device_dump(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        dump = [{"Name": "A", "ComputeCapability": [7, 5], "CUDA_VERSION": [11, 6, 0]}]
-        path = write_json(tmp_path / "net.metadata.json", dump)
-        assert self.document(capsys, path) == dump
-
-    def test_refusals(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        for name in ("a", "b"):
-            write_graph(tmp_path / "two" / f"{name}.graph.json", ["a"])
-        (tmp_path / "cut.json").write_text('{"build_options": {')
-        for path, text in (
-            ("two", "2 engines found (a, b)"),
-            ("cut.json", "truncated"),
-            ("no", "No such"),
-        ):
-            assert main(["metadata", str(tmp_path / path)]) == 2
-            assert text in capsys.readouterr().err
 
 
 def test_odd_results_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -254,4 +254,3 @@ def test_workflows_are_yaml_without_secrets() -> None:
     workflow = yaml.safe_load(text)
     assert workflow["jobs"]["publish"]["permissions"] == {"id-token": "write"}
     assert "secrets." not in text
-    assert (REPOSITORY / "scripts" / "make_board_file.sh").stat().st_mode & 0o100

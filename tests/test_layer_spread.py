@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import statistics
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 
 from helpers import chain, layer, strict_json, tensor
 from small_engines import write
-from trex_tui import load_engine
 from trex_tui.__main__ import main
 
 TIMES = [1.0] * 98 + [3.0, 9.0]
@@ -45,28 +43,6 @@ def test_columns_and_filter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     (row,) = strict_json(capsys.readouterr().out)["layers"]
     assert (row["name"], row["median_ms"], row["p99_ms"]) == ("conv1", 1.0, 3.0)
     assert row["cv_pct"] == pytest.approx(73.9, abs=10)
-
-
-@pytest.mark.parametrize("name", ["alexnet", "resnet18", "mobilenet_v2"])
-def test_real_dumps(artifacts: Path, name: str) -> None:
-    folder = artifacts / "torch-trt" / name
-    samples = json.loads((folder / "trt_layer_latency.json").read_text(encoding="utf-8"))
-    engine = load_engine(folder)
-    assert [timed.name for timed in engine.layers if timed.latency is None] == []
-    for timed in engine.layers:
-        times = samples[timed.name]
-        assert timed.latency is not None
-        spread = timed.latency.spread
-        assert spread is not None
-        assert spread.samples == len(times) == 100
-        assert spread.p99_ms == sorted(times)[-2]
-        if spread.cv_pct is not None:
-            assert spread.cv_pct == pytest.approx(100 * statistics.pstdev(times) / statistics.fmean(times))
-
-
-def test_trtexec_states_no_single_times(artifacts: Path) -> None:
-    engine = load_engine(artifacts / "edge-vision" / "results" / "mobilenet_v2")
-    assert all(timed.latency is None or timed.latency.spread is None for timed in engine.layers)
 
 
 def set_of(folder: Path, samples: dict[str, list[float]], info: str) -> str:

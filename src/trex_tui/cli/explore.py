@@ -23,6 +23,7 @@ EPILOG = """\
 examples:
   trex-tui results/alexnet
   trex-tui fp16/ int8/
+  trex-tui open ./summary            a directory with the name of a command
 """
 
 

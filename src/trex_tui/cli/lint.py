@@ -69,6 +69,7 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from trex_tui.cli.loading import Loader
+    from trex_tui.engine.filter import describe_no_match
     from trex_tui.lint.rules import load_rules
     from trex_tui.lint.run import run_rules
     from trex_tui.report.selection import choose_rows
@@ -87,6 +88,8 @@ def run(options: argparse.Namespace) -> int:
     for engine in loaded:
         rows = choose_rows(engine, options.filter)
         layers = rows.index[rows].tolist() if options.filter else None
+        if options.filter and not layers:
+            complain(describe_no_match(engine, options.filter))
         engines.append(Linted(engine, run_rules(engine, config, rules, layers)))
     notes, inputs = [*strays, *rules.notes], loader.inputs()
     document = lint_document(engines, config, notes)

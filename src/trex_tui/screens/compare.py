@@ -72,9 +72,9 @@ class ComparePane(EnginePane):
         & > Static { height: auto; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
         & > #sums, & > #status, & > #block { color: $muted; }
         & > #sums { background: $panel; }
-        & > #details { display: none; height: auto; max-height: 50%; border-top: none; border-bottom: solid $panel; }
+        & > #details { display: none; max-height: 50%; border-top: none; border-bottom: solid $panel; }
         &.-told > #details { display: block; }
-        &.-empty > #details { display: block; max-height: 100%; border-bottom: none; }
+        &.-empty > #details { display: block; height: 1fr; max-height: 100%; border-bottom: none; }
         &.-empty > #main, &.-empty > Static { display: none; }
     }
     MainScreen.-narrow ComparePane > #block { display: none; }
@@ -287,8 +287,12 @@ class ComparePane(EnginePane):
 
     def _show_details(self) -> None:
         if self.has_class("-told") and self.blocks is not None:
-            lines = cause_lines(self.blocks, self._others, max(20, self.size.width - 3))
-            self.query_one("#details", LinkedText).show(lines)
+            lines = [*cause_lines(self.blocks, self._others, max(20, self.size.width - 3))]
+            details = self.query_one("#details", LinkedText)
+            details.styles.height = (
+                len(lines) + 1
+            )  # and its border; `auto` depends on the scrollbar, which depends on it
+            details.show(lines)
 
     def action_toggle_causes(self) -> None:
         self.toggle_class("-told")

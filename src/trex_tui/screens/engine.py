@@ -167,8 +167,11 @@ class EngineScreen(MainScreen):
 
     @on(Tabs.TabActivated)
     async def _click_tab(self, event: Tabs.TabActivated) -> None:
-        if self._tab and event.tab.id:
-            await self.action_show(event.tab.id)
+        active = self.query_one(TabLine).active
+        if (
+            self._tab and event.tab.id == active
+        ):  # else it comes late, and two of them would answer each other
+            await self.action_show(active)
 
     @on(TabOpened)
     async def _open_tab(self, event: TabOpened) -> None:
