@@ -179,7 +179,7 @@ async def test_several_engines_are_labelled_by_what_differs_and_share_rows() -> 
         assert "└╴C 1 " in e.text
         await e.press("L")
         assert "B qat" in e.lines[4]
-        assert "▸ Conv_0" in cursor_line(e)
+        assert "▾ Conv_0" in cursor_line(e)
         await e.press("L")
         assert "C qat-residual" in e.lines[4]
         assert "95 % interval −0.3169 to −0.3154 ms" in e.lines[2]
@@ -220,7 +220,7 @@ async def test_without_a_comparison_the_tab_says_how_and_compares() -> None:
         await e.press("A")
         await e.see("another path")
         await e.press(*"resnet-qat-res", "enter")
-        await e.see("C resnet-qat-residual")
+        await e.see("Different networks: B 0 of 39, C 0 of 40 blocks match")
         assert len(e.screen.others) == 2
 
 

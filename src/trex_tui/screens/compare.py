@@ -79,6 +79,7 @@ class ComparePane(EnginePane):
     }
     MainScreen.-narrow ComparePane > #block { display: none; }
     """
+    SCOPED_CSS = False
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)

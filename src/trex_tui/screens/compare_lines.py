@@ -52,9 +52,10 @@ def _describe_network(blocks: Blocks, others: Sequence[int]) -> Content:
         if not comparison.differences[other].is_related:
             pairs = [(bool(own), bool(its)) for own, its in zip(first, blocks.layers[other], strict=True)]
             both, total = pairs.count((True, True)), len(pairs) - pairs.count((False, False))
-            name = "" if len(comparison.others) == 1 else f" A and {letter(other)}"
-            parts.append(f"Different networks{name}: {both} of {plural(total, 'block')} match")
-    return styled((" · ".join(parts), "bold $warning"), " · ") if parts else styled("")
+            name = "" if len(others) == 1 else f"{letter(other)} "
+            parts.append(f"{name}{both} of {total}")
+    text = f"Different networks: {', '.join(parts)} blocks match"
+    return styled((text, "bold $warning"), " · ") if parts else styled("")
 
 
 def _list_heads(blocks: Blocks, others: Sequence[int]) -> Iterator[Content]:
