@@ -18,7 +18,7 @@ import pexpect
 import pyte
 import pytest
 
-from helpers import TO_LATENCY, TO_LAYERS, TO_MEMORY, some
+from helpers import some
 from patience import Patience
 from small_engines import small_engine
 
@@ -147,29 +147,6 @@ def engine(tmp_path_factory) -> Path:
     return small_engine(tmp_path_factory.mktemp("engine"))
 
 
-@pytest.mark.parametrize("size", some([(80, 24), (160, 45)]), ids=lambda size: f"{size[0]}x{size[1]}")
-def test_a_session_from_start_to_quit(start, engine, size):
-    terminal = start(engine, size=size)
-    terminal.until(lambda: "q quit" in terminal.lines[-1], "the footer")
-    terminal.shows("Hottest layers")
-    terminal.send(TO_LATENCY)
-    terminal.until(lambda: "▼ ms" in terminal.lines[2], "the table")
-    assert "▼ ms" in terminal.lines[2]
-    assert "head/fc/Gemm" in terminal.lines[3]
-    terminal.send("S")
-    terminal.until(lambda: "head/softmax" in terminal.lines[3], "the fastest on top")
-    terminal.send(f"gj\x1b[B{TO_LAYERS}")
-    terminal.shows("By module")
-    terminal.shows("0.0400 ms · 4.37 %")
-    terminal.send(f"{TO_LATENCY}/conv1\r")
-    terminal.shows("/conv1  2 of 9")
-    terminal.send("?")
-    terminal.shows("Choose the sort column.")
-    terminal.send("qq")
-    assert terminal.finish() == 0
-    terminal.check_restored()
-
-
 @pytest.mark.parametrize(
     "keys",
     some(["/conv\x03", "\x10\x03", "\x03", "?\x03"], 2),
@@ -192,28 +169,6 @@ def test_signals_leave_the_terminal_as_it_was(start, engine, number, code):
     terminal.child.kill(number)
     assert terminal.finish() == code
     terminal.check_restored()
-
-
-def test_nothing_to_open_is_told_on_the_terminal_that_was(start, tmp_path):
-    terminal = start(tmp_path)
-    assert terminal.finish() == 2
-    terminal.check_restored()
-    assert b"no engine found" in terminal.written.rsplit(b"\x1b[?1049l", 1)[1]
-
-
-def test_no_color_means_none(start, engine):
-    terminal = start(engine, NO_COLOR="1")
-    terminal.shows("q quit")
-    for key, shown in [
-        (TO_MEMORY, "live at layer"), ("s", "Enter chooses"), ("q", "q quit"), ("!", "Files"), ("q", "q quit"),
-        (TO_LAYERS, "By module"), ("\t", "t group"),
-        ("/zz", "No layer matches"), ("\x1b", "By module"), ("\x10", "Command, layer name"),
-    ]:  # fmt: skip
-        terminal.send(key)
-        terminal.shows(shown)
-    terminal.send("\x03")
-    assert terminal.finish() == 0
-    assert COLOUR.findall(terminal.written) == []
 
 
 @pytest.mark.parametrize("term", some(["linux", "vt100", "xterm-16color"]))
@@ -248,22 +203,3 @@ def test_no_terminal_at_all(engine):
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
     assert f"trex-tui summary {engine}" in done.stderr
-
-
-def test_what_another_program_overwrote_is_drawn_again(start, engine):
-    """Ctrl-L, and another size."""
-    terminal = start(engine)
-    terminal.shows("Hottest layers")
-    terminal.display.erase_in_display(2)
-    assert "Hottest layers" not in terminal.text
-    terminal.send("\x0c")
-    terminal.shows("Hottest layers")
-    terminal.until(lambda: "q quit" in terminal.lines[-1], "the footer")
-    for width, height, shown in [(50, 12, "Make it larger"), (160, 45, "Tactic"), (80, 24, "q quit")]:
-        terminal.child.setwinsize(height, width)
-        terminal.display.resize(height, width)
-        terminal.display.reset()
-        terminal.shows(shown)
-    terminal.send("q")
-    assert terminal.finish() == 0
-    terminal.check_restored()
