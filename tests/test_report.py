@@ -85,6 +85,7 @@ def test_comparison_is_that_of_diff(capsys):
     assert report["comparison"] == {key: told[key] for key in told if key not in ("schema", "diagnostics")}
     assert [one["name"] for one in report["engines"]] == ["alexnet_fp16", "resnet18_fp16"]
     page = run(capsys, "report", *paths)[1]
+    assert "# TensorRT engine report: alexnet\\_fp16 · resnet18\\_fp16\n" in page
     assert "B resnet18\\_fp16 against A alexnet\\_fp16: " in page
 
 

@@ -13,7 +13,7 @@ EPILOG = """\
 The report has the sections of summary, lint and build-log; several engines are
 compared, the first being the baseline. HTML is one file without scripts and
 resources from elsewhere; for a PDF, print it from a browser. Charts need
-trex-tui[report].
+the extra report.
 
 examples:
   trex-tui report results/alexnet -o alexnet.html

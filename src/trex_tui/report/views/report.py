@@ -92,9 +92,9 @@ def make_report(
         for one in linted
     ]
     sections = list(_overview(engines, top)) if len(engines) > 1 else []
-    title = (
-        f"TensorRT engine report: {engines[0].name if len(engines) == 1 else plural(len(engines), 'engine')}"
-    )
+    names = " · ".join(engine.name for engine in engines)
+    named = names if len(engines) <= MOST_ENGINES else plural(len(engines), "engine")
+    title = f"TensorRT engine report: {named}"
     return Document("report", title, sections, (*notes, *rules.notes), parts, version=3)
 
 
