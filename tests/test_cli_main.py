@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -155,7 +154,9 @@ def test_a_signal_ends_a_command_without_a_traceback(number: int, tmp_path: Path
     with subprocess.Popen(
         call, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
-        time.sleep(1.0)  # reads standard input
+        assert process.stdin
+        process.stdin.write(b" " * 300_000)  # more than a pipe holds: it returns when the command reads
+        process.stdin.flush()
         process.send_signal(number)
         _, err = process.communicate(timeout=60)
     assert process.returncode == (130 if number == signal.SIGINT else -number)
