@@ -125,6 +125,11 @@ class Column:
         )
 
 
+def by_key(*columns: Column) -> dict[str, Column]:
+    """Return the columns of a table by their keys."""
+    return {column.key: column for column in columns}
+
+
 def is_missing(value: Any) -> bool:  # noqa: ANN401
     """Return whether a value is None, NaN or pandas' NA, without importing pandas."""
     return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value)

@@ -26,7 +26,7 @@ from trex_tui.buildlog.tactics import (
     parse_id,
 )
 from trex_tui.buildlog.trace import BuildTrace
-from trex_tui.column import Column
+from trex_tui.column import Column, by_key
 from trex_tui.engine.dtypes import parse_data_type, parse_format
 from trex_tui.engine.frame import build_frames
 from trex_tui.engine.model import Engine, Port, per_engine
@@ -636,62 +636,39 @@ def near_ties(choices: Iterable[LayerChoice]) -> list[LayerChoice]:
 
 
 _LOG = "verbose build log"
-TUNED = {
-    column.key: column
-    for column in (
-        Column("line", "Line", "First line of the tuning in the log.", source=_LOG),
-        Column("name", "Layer", "Name of the layer while it was tuned.", source=_LOG, is_free_text=True),
-        Column("strategy", "Strategy", "Number of the backend strategy.", source=_LOG),
-        Column(
-            "layers",
-            "Layers",
-            "Layers of the engine made from it; none if another strategy won.",
-            is_list=True,
-        ),
-        Column("seconds", "s", "Duration of the tuning; missing before TensorRT 8.6.", source=_LOG),
-        Column("tactics", "Tactics", "Tactics timed, including rows of Myelin's tables.", source=_LOG),
-        Column("skipped", "Skipped", "Tactics that were not timed.", source=_LOG),
-        Column("tactic", "Tactic", "Kernel that was chosen.", source=_LOG, is_free_text=True),
-        Column("chosen_ms", "Chosen ms", "The builder's time of the engine's choice.", source=_LOG),
-        Column(
-            "fastest_ms", "Fastest ms", "Fastest time in the same formats, over all runners.", source=_LOG
-        ),
-        Column("second_ms", "Second ms", "Fastest time other than that of the choice.", source=_LOG),
-        Column(
-            "margin_pct",
-            "Margin %",
-            "Additional time of the second; negative if it is faster.",
-            "100 · (second_ms - chosen_ms) / chosen_ms",
-            _LOG,
-        ),
-        Column(
-            "is_near_tie",
-            "Near tie",
-            "The next build may choose differently.",
-            f"|margin_pct| < {NEAR_TIE_PCT:g}",
-        ),
-        Column("precision", "Prec", "Type of the first input.", source=_LOG),
-        Column("is_cached", "Cached", "All results came from the timing cache.", source=_LOG),
-    )
-}
+TUNED = by_key(
+    Column("line", "Line", "First line of the tuning in the log.", source=_LOG),
+    Column("name", "Layer", "Name of the layer while it was tuned.", source=_LOG, is_free_text=True),
+    Column("strategy", "Strategy", "Number of the backend strategy.", source=_LOG),
+    Column("layers", "Layers", "Layers of the engine made from it; none if another strategy won.",
+        is_list=True),
+    Column("seconds", "s", "Duration of the tuning; missing before TensorRT 8.6.", source=_LOG),
+    Column("tactics", "Tactics", "Tactics timed, including rows of Myelin's tables.", source=_LOG),
+    Column("skipped", "Skipped", "Tactics that were not timed.", source=_LOG),
+    Column("tactic", "Tactic", "Kernel that was chosen.", source=_LOG, is_free_text=True),
+    Column("chosen_ms", "Chosen ms", "The builder's time of the engine's choice.", source=_LOG),
+    Column("fastest_ms", "Fastest ms", "Fastest time in the same formats, over all runners.", source=_LOG),
+    Column("second_ms", "Second ms", "Fastest time other than that of the choice.", source=_LOG),
+    Column("margin_pct", "Margin %", "Additional time of the second; negative if it is faster.",
+        "100 · (second_ms - chosen_ms) / chosen_ms", _LOG),
+    Column("is_near_tie", "Near tie", "The next build may choose differently.",
+        f"|margin_pct| < {NEAR_TIE_PCT:g}"),
+    Column("precision", "Prec", "Type of the first input.", source=_LOG),
+    Column("is_cached", "Cached", "All results came from the timing cache.", source=_LOG),
+)  # fmt: skip
 """Columns of `BuildJoin.tuned`."""
-TACTICS = {
-    column.key: column
-    for column in (
-        Column("line", "Line", "Line of the log where the trial of its runner begins.", source=_LOG),
-        Column("formats", "Formats", "Number of the combination of formats, from 1.", source=_LOG),
-        Column("runner", "Runner", "Runner of the tactic: CaskConvolution, Myelin and others.", source=_LOG),
-        Column("id", "Tactic id", "Tactic number.", source=_LOG),
-        Column("tactic", "Tactic", "Name of the kernel.", source=_LOG, is_free_text=True),
-        Column("operator", "Operator", "For a Myelin kernel, the operator it was tried for.", source=_LOG),
-        Column("time_ms", "ms", "Time that the builder measured; missing if it was not timed.", source=_LOG),
-        Column(
-            "is_chosen", "Chosen", "The builder chose it for this combination (or operator).", source=_LOG
-        ),
-        Column("is_fastest", "Fastest", "The fastest of this combination (or operator).", source=_LOG),
-        Column("in_engine", "In engine", "The engine uses it: chosen, in the formats of the engine's layer."),
-        Column("skipped", "Skipped", "Why it was not timed.", source=_LOG, is_free_text=True),
-        Column("is_cached", "Cached", "Its time is from the timing cache.", source=_LOG),
-    )
-}
+TACTICS = by_key(
+    Column("line", "Line", "Line of the log where the trial of its runner begins.", source=_LOG),
+    Column("formats", "Formats", "Number of the combination of formats, from 1.", source=_LOG),
+    Column("runner", "Runner", "Runner of the tactic: CaskConvolution, Myelin and others.", source=_LOG),
+    Column("id", "Tactic id", "Tactic number.", source=_LOG),
+    Column("tactic", "Tactic", "Name of the kernel.", source=_LOG, is_free_text=True),
+    Column("operator", "Operator", "For a Myelin kernel, the operator it was tried for.", source=_LOG),
+    Column("time_ms", "ms", "Time that the builder measured; missing if it was not timed.", source=_LOG),
+    Column("is_chosen", "Chosen", "The builder chose it for this combination (or operator).", source=_LOG),
+    Column("is_fastest", "Fastest", "The fastest of this combination (or operator).", source=_LOG),
+    Column("in_engine", "In engine", "The engine uses it: chosen, in the formats of the engine's layer."),
+    Column("skipped", "Skipped", "Why it was not timed.", source=_LOG, is_free_text=True),
+    Column("is_cached", "Cached", "Its time is from the timing cache.", source=_LOG),
+)  # fmt: skip
 """Columns of `BuildJoin.tactics`."""

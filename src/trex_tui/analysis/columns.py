@@ -15,7 +15,7 @@ from trex_tui.analysis import roofline
 from trex_tui.analysis.compute import control_flow, products, tensor_cores
 from trex_tui.analysis.energy import LAYER_ENERGY, layer_energy
 from trex_tui.analysis.stability import OUTLIER_LEAST_PCT, OUTLIER_SCORE, find_outliers
-from trex_tui.column import RARE, Column
+from trex_tui.column import RARE, Column, by_key
 from trex_tui.engine.columns import COLUMNS as ENGINE_COLUMNS
 from trex_tui.engine.model import Engine
 from trex_tui.frames import INT, TEXT
@@ -113,7 +113,7 @@ _LISTED = (
     _onnx_column("onnx_evidence", "ONNX by", "Source of the layer's ONNX nodes.", TEXT, words=_EVIDENCE),
 )
 # fmt: on
-COLUMNS = {column.key: column for column in _LISTED}
+COLUMNS = by_key(*_LISTED)
 """Columns of the layers, beside those of the engine."""
 ALL_COLUMNS = ENGINE_COLUMNS | COLUMNS
 """Every column of the layers, without raw attributes."""

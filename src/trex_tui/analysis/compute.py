@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from trex_tui.column import Column
+from trex_tui.column import Column, by_key
 from trex_tui.engine.attributes import parse_count, parse_extents
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Engine, Port, per_engine
@@ -373,23 +373,12 @@ def compute_facts(engine: Engine) -> ComputeFacts:
 
 
 _OF_LAYERS = "layer information: Kernel, Groups, Dimensions"
-FACTS = {
-    column.key: column
-    for column in (
-        Column(
-            "macs", "MACs", "Multiply-accumulates of all layers; two operations each.", "Σ macs", _OF_LAYERS
-        ),
-        Column(
-            "is_at_least",
-            "At least",
-            "More work is possible: MACs of a layer are unknown, or a loop runs again.",
-        ),
-        Column(
-            "layers_with_macs",
-            "Layers with MACs",
-            "Convolutions, GEMMs and attention layers with known MACs.",
-        ),
-        Column("layers_without_macs", "Layers without MACs", "Reason -> number of layers."),
-        Column("layers_with_padding", "Layers with padding", "Layers whose MACs include padded channels."),
-    )
-}
+FACTS = by_key(
+    Column("macs", "MACs", "Multiply-accumulates of all layers; two operations each.", "Σ macs", _OF_LAYERS),
+    Column("is_at_least", "At least", "More work is possible: MACs of a layer are unknown, or a loop runs "
+        "again."),
+    Column("layers_with_macs", "Layers with MACs",
+        "Convolutions, GEMMs and attention layers with known MACs."),
+    Column("layers_without_macs", "Layers without MACs", "Reason -> number of layers."),
+    Column("layers_with_padding", "Layers with padding", "Layers whose MACs include padded channels."),
+)  # fmt: skip

@@ -18,7 +18,7 @@ from trex_tui.artifacts.manifest import (
     changes,
     tells_throttling,
 )
-from trex_tui.column import Column
+from trex_tui.column import Column, by_key
 from trex_tui.engine.model import Engine
 
 LONG_APART_DAYS = 30
@@ -224,33 +224,28 @@ def _find_temperature(host: HostState | None, engine: Engine) -> float | None:
 
 
 _MANIFEST = "manifest"
-FACTS = {
-    column.key: column
-    for column in (
-        Column("started", "Captured", "Start of the capture, UTC.", source=_MANIFEST),
-        Column("ended", "Ended", "End of the capture, UTC.", source=_MANIFEST),
-        Column("trex_tui", "trex-tui", "Version of trex-tui that captured.", source=_MANIFEST),
-        Column("trtexec_version", "trtexec", "Version of trtexec.", source=_MANIFEST),
-        Column("trtexec_build", "Build", "Build of trtexec.", source=_MANIFEST),
-        Column("driver", "Driver", "Driver of the GPU.", source=_MANIFEST),
-        Column("l4t", "L4T", "Version of Linux for Tegra.", source=_MANIFEST),
-        Column("board", "Board", "Model of the Jetson.", source=_MANIFEST),
-        Column("power_mode", "Power mode", "Power mode of the Jetson.", source=_MANIFEST),
-        Column("kernel", "Linux", "Version of the kernel.", source=_MANIFEST),
-        Column("container", "Container", "Container that the capture ran in.", source=_MANIFEST),
-        Column("clocks", "GPU clocks", "Whether the GPU clock was locked.", source=_MANIFEST),
-        Column("clocks_locked", "Clocks locked", "Whether the GPU clock was locked.", source=_MANIFEST),
-        Column("clocks_locked_mhz", "Locked clock", "Clock that the capture locked.", source=_MANIFEST),
-        Column(
-            "sm_clock_before_mhz", "SM clock before", "Clock of the SMs before the run.", source=_MANIFEST
-        ),
-        Column("sm_clock_after_mhz", "SM clock after", "Clock of the SMs after the run.", source=_MANIFEST),
-        Column("max_sm_clock_mhz", "Highest SM clock", "Highest clock of the SMs.", source=_MANIFEST),
-        Column("throttling", "Throttling", "Throttling between start and end.", source=_MANIFEST),
-        Column("temperature_before_celsius", "GPU before", "Temperature before the run.", source=_MANIFEST),
-        Column("temperature_after_celsius", "GPU after", "Temperature after the run.", source=_MANIFEST),
-        Column("is_remote", "Over ssh", "Whether the capture ran on another machine.", source=_MANIFEST),
-        Column("without_cuda_graph", "No CUDA graph", "Measured without a CUDA graph.", source=_MANIFEST),
-        Column("changed_files", "Changed files", "Files that changed since the capture.", source=_MANIFEST),
-    )
-}
+FACTS = by_key(
+    Column("started", "Captured", "Start of the capture, UTC.", source=_MANIFEST),
+    Column("ended", "Ended", "End of the capture, UTC.", source=_MANIFEST),
+    Column("trex_tui", "trex-tui", "Version of trex-tui that captured.", source=_MANIFEST),
+    Column("trtexec_version", "trtexec", "Version of trtexec.", source=_MANIFEST),
+    Column("trtexec_build", "Build", "Build of trtexec.", source=_MANIFEST),
+    Column("driver", "Driver", "Driver of the GPU.", source=_MANIFEST),
+    Column("l4t", "L4T", "Version of Linux for Tegra.", source=_MANIFEST),
+    Column("board", "Board", "Model of the Jetson.", source=_MANIFEST),
+    Column("power_mode", "Power mode", "Power mode of the Jetson.", source=_MANIFEST),
+    Column("kernel", "Linux", "Version of the kernel.", source=_MANIFEST),
+    Column("container", "Container", "Container that the capture ran in.", source=_MANIFEST),
+    Column("clocks", "GPU clocks", "Whether the GPU clock was locked.", source=_MANIFEST),
+    Column("clocks_locked", "Clocks locked", "Whether the GPU clock was locked.", source=_MANIFEST),
+    Column("clocks_locked_mhz", "Locked clock", "Clock that the capture locked.", source=_MANIFEST),
+    Column("sm_clock_before_mhz", "SM clock before", "Clock of the SMs before the run.", source=_MANIFEST),
+    Column("sm_clock_after_mhz", "SM clock after", "Clock of the SMs after the run.", source=_MANIFEST),
+    Column("max_sm_clock_mhz", "Highest SM clock", "Highest clock of the SMs.", source=_MANIFEST),
+    Column("throttling", "Throttling", "Throttling between start and end.", source=_MANIFEST),
+    Column("temperature_before_celsius", "GPU before", "Temperature before the run.", source=_MANIFEST),
+    Column("temperature_after_celsius", "GPU after", "Temperature after the run.", source=_MANIFEST),
+    Column("is_remote", "Over ssh", "Whether the capture ran on another machine.", source=_MANIFEST),
+    Column("without_cuda_graph", "No CUDA graph", "Measured without a CUDA graph.", source=_MANIFEST),
+    Column("changed_files", "Changed files", "Files that changed since the capture.", source=_MANIFEST),
+)  # fmt: skip

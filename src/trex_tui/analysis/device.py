@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from trex_tui.artifacts.metadata import Facts
 from trex_tui.artifacts.open import finite_number
-from trex_tui.column import Column
+from trex_tui.column import Column, by_key
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.model import Engine, per_engine
 from trex_tui.errors import TrexError
@@ -518,9 +518,7 @@ def find_capability(engine: Engine) -> int | None:
 
 
 _IN_FILES = "trtexec: device section; device dump"
-FACTS = {
-    column.key: column
-    for column in (
+FACTS = by_key(
         Column("name", "Device", "Name that the driver reports.", source=_IN_FILES),
         Column("architecture", "Architecture", "Chip family of the compute capability.", source="gpu_peaks.json"),
         Column("compute_capability", "Compute capability", "Version of the GPU: 8.6 for sm_86.", source=_IN_FILES),
@@ -533,5 +531,4 @@ FACTS = {
         Column("peak_bandwidth_bytes_per_s", "Peak bandwidth", "Peak rate of the device memory.",
                "2 · memory clock · bus width / 8; integrated GPUs are looked up", _IN_FILES),
         Column("tensor_factor", "Tensor factor", "Factor of the tensor-core rates of this GPU against its architecture."),
-    )
-}  # fmt: skip
+)  # fmt: skip

@@ -17,7 +17,7 @@ import pandas as pd
 from trex_tui.analysis.options import timed_log
 from trex_tui.analysis.timing import timing_facts, warmup_ms
 from trex_tui.artifacts.power import MEASURING, PowerLog
-from trex_tui.column import Column
+from trex_tui.column import Column, by_key
 from trex_tui.engine.model import Engine, per_engine
 from trex_tui.frames import FLOAT, INT, text_array
 
@@ -258,80 +258,45 @@ def layer_energy(engine: Engine) -> pd.DataFrame:
 
 
 _SAMPLES = "log of power; profile with a time stamp per call"
-LAYER_ENERGY = {
-    column.key: column
-    for column in (
-        Column("calls", "Calls", "Calls of the layer.", source=_SAMPLES),
-        Column(
-            "measured_calls",
-            "Measured calls",
-            "Calls during which a sample was taken; the others are not used.",
-        ),
-        Column("samples", "Samples", "Samples during the calls.", source=_SAMPLES),
-        Column("time_ms", "ms", "Mean time of the measured calls.", source=_SAMPLES),
-        Column(
-            "power_w",
-            "W",
-            "Power of the whole board while the layer runs, an estimate; missing unless samples of power and times of single "
-            "calls have time stamps.",
-            "mean over the calls with samples of the mean of the samples from start to end",
-            _SAMPLES,
-        ),
-        Column("power_above_idle_w", "W above idle", "The same without the power of the idle board."),
-        Column(
-            "energy_mj",
-            "mJ",
-            "Energy of a call of the layer, an estimate; missing as power_w.",
-            "mean over the calls with samples of power · time",
-            _SAMPLES,
-            ("energy",),
-        ),
-        Column("energy_above_idle_mj", "mJ above idle", "The same without the power of the idle board."),
-    )
-}
+LAYER_ENERGY = by_key(
+    Column("calls", "Calls", "Calls of the layer.", source=_SAMPLES),
+    Column("measured_calls", "Measured calls", "Calls during which a sample was taken; the others are not "
+        "used."),
+    Column("samples", "Samples", "Samples during the calls.", source=_SAMPLES),
+    Column("time_ms", "ms", "Mean time of the measured calls.", source=_SAMPLES),
+    Column("power_w", "W", "Power of the whole board while the layer runs, an estimate; missing unless "
+        "samples of power and times of single calls have time stamps.",
+        "mean over the calls with samples of the mean of the samples from start to end", _SAMPLES),
+    Column("power_above_idle_w", "W above idle", "The same without the power of the idle board."),
+    Column("energy_mj", "mJ", "Energy of a call of the layer, an estimate; missing as power_w.",
+        "mean over the calls with samples of power · time", _SAMPLES, ("energy",)),
+    Column("energy_above_idle_mj", "mJ above idle", "The same without the power of the idle board."),
+)  # fmt: skip
 """Columns of `layer_energy`."""
 _LOG = "log of power, temperature and clocks"
-FACTS = {
-    column.key: column
-    for column in (
-        Column("producer", "Source", "Program that took the samples.", source=_LOG),
-        Column("scope", "Scope", "Samples used.", source=_LOG, words=SCOPES),
-        Column("samples", "Samples", "Number of samples used.", source=_LOG),
-        Column("all_samples", "All samples", "Number of samples in the file.", source=_LOG),
-        Column("interval_s", "Interval", "Median time between samples.", source=_LOG),
-        Column(
-            "is_interval_assumed", "Interval assumed", "The file has no times: the default of the program."
-        ),
-        Column(
-            "power_of", "Power of", "A GPU, the rail that feeds the board, or a sum of rails.", source=_LOG
-        ),
-        Column("power_mean_w", "Power", "Mean power during the run.", source=_LOG),
-        Column("idle_w", "Idle", "Power of the idle board.", source=_LOG),
-        Column(
-            "energy_per_inference_j",
-            "Energy per inference",
-            "Energy per query.",
-            "mean power / throughput",
-            _LOG,
-        ),
-        Column("energy_above_idle_j", "Energy above idle", "The same without the power of the idle board."),
-        Column(
-            "inferences_per_joule", "Inferences per joule", "Queries per joule.", "1 / energy_per_inference_j"
-        ),
-        Column("throttled_samples", "Throttled", "Samples in which the GPU was throttled.", source=_LOG),
-    )
-}
-SENSORS = {
-    column.key: column
-    for column in (
-        Column("power_w", "Power", "Power of `power_of`.", source=_LOG),
-        Column("gpu_temperature_c", "GPU temperature", "Temperature of the GPU.", source=_LOG),
-        Column("gpu_clock_mhz", "GPU clock", "Clock of the SMs.", source=_LOG),
-        Column("memory_clock_mhz", "Memory clock", "Clock of the device memory.", source=_LOG),
-        Column(
-            "gpu_utilization_pct", "GPU utilization", "Share of the time in which a kernel ran.", source=_LOG
-        ),
-        Column("memory_used_mib", "Memory used", "Device memory in use, of all processes.", source=_LOG),
-    )
-}
+FACTS = by_key(
+    Column("producer", "Source", "Program that took the samples.", source=_LOG),
+    Column("scope", "Scope", "Samples used.", source=_LOG, words=SCOPES),
+    Column("samples", "Samples", "Number of samples used.", source=_LOG),
+    Column("all_samples", "All samples", "Number of samples in the file.", source=_LOG),
+    Column("interval_s", "Interval", "Median time between samples.", source=_LOG),
+    Column("is_interval_assumed", "Interval assumed", "The file has no times: the default of the program."),
+    Column("power_of", "Power of", "A GPU, the rail that feeds the board, or a sum of rails.", source=_LOG),
+    Column("power_mean_w", "Power", "Mean power during the run.", source=_LOG),
+    Column("idle_w", "Idle", "Power of the idle board.", source=_LOG),
+    Column("energy_per_inference_j", "Energy per inference", "Energy per query.", "mean power / throughput",
+        _LOG),
+    Column("energy_above_idle_j", "Energy above idle", "The same without the power of the idle board."),
+    Column("inferences_per_joule", "Inferences per joule", "Queries per joule.",
+        "1 / energy_per_inference_j"),
+    Column("throttled_samples", "Throttled", "Samples in which the GPU was throttled.", source=_LOG),
+)  # fmt: skip
+SENSORS = by_key(
+    Column("power_w", "Power", "Power of `power_of`.", source=_LOG),
+    Column("gpu_temperature_c", "GPU temperature", "Temperature of the GPU.", source=_LOG),
+    Column("gpu_clock_mhz", "GPU clock", "Clock of the SMs.", source=_LOG),
+    Column("memory_clock_mhz", "Memory clock", "Clock of the device memory.", source=_LOG),
+    Column("gpu_utilization_pct", "GPU utilization", "Share of the time in which a kernel ran.", source=_LOG),
+    Column("memory_used_mib", "Memory used", "Device memory in use, of all processes.", source=_LOG),
+)  # fmt: skip
 """Quantities of `power_table`; rails are not listed."""

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from trex_tui.analysis.compute import WORKING
-from trex_tui.column import Column
+from trex_tui.column import Column, by_key
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Engine, Port, per_engine
 from trex_tui.frames import INT, TEXT, total
@@ -184,59 +184,30 @@ def memory_totals(engine: Engine) -> pd.DataFrame:
 
 
 _GRAPH = "layer information"
-LIVE_TENSORS = {
-    column.key: column
-    for column in (
-        Column("name", "Tensor", "Name of the tensor.", source=_GRAPH),
-        Column("allocated_bytes", "Size", "Size with the padding of vectorized layouts.", source=_GRAPH),
-        Column(
-            "first", "From", "Layer that writes it first; for a value carried by a loop, that reads it first."
-        ),
-        Column("last", "To", "Layer that reads it last."),
-    )
-}
-FACTS = {
-    column.key: column
-    for column in (
-        Column(
-            "weights_bytes",
-            "Weights",
-            "Size of all constants; unknown if one layer hides its own and no log has the sum.",
-            "Σ over distinct constants",
-            f"{_GRAPH}, else a log",
-        ),
-        Column(
-            "known_weights_bytes", "Known weights", "Weights of the layers that list theirs: a lower bound."
-        ),
-        Column("layers_hiding_weights", "Hidden weights", "Layers with weights of unknown size."),
-        Column(
-            "traffic_bytes",
-            "Traffic",
-            "Bytes read and written by all layers, weights included; a tensor counts once per layer that uses it.",
-            "Σ footprint_bytes",
-            _GRAPH,
-        ),
-        Column("is_traffic_at_least", "Traffic at least", "A loop may run again."),
-        Column(
-            "activation_peak_bytes",
-            "Peak memory",
-            "Activations that are live at once, at most; the weights are separate.",
-            "largest sum of live tensors over the layers",
-            _GRAPH,
-        ),
-        Column("is_peak_at_least", "Peak at least", "Tensors of unknown size are left out of the peak."),
-        Column("peak_layer", "Peak at", "First layer at the peak."),
-        Column(
-            "tensors_of_unknown_size", "Unknown sizes", "Tensors with a dynamic dimension or an unknown type."
-        ),
-    )
-}
-TOTALS = {
-    column.key: column
-    for column in (
-        Column(
-            "weights_unknown", "Unknown weights", "Layers with unknown weights, which the sum leaves out."
-        ),
-        Column("footprint_unknown", "Unknown bytes", "Layers with unknown sizes, which the sum leaves out."),
-    )
-}
+LIVE_TENSORS = by_key(
+    Column("name", "Tensor", "Name of the tensor.", source=_GRAPH),
+    Column("allocated_bytes", "Size", "Size with the padding of vectorized layouts.", source=_GRAPH),
+    Column("first", "From", "Layer that writes it first; for a value carried by a loop, that reads it "
+        "first."),
+    Column("last", "To", "Layer that reads it last."),
+)  # fmt: skip
+FACTS = by_key(
+    Column("weights_bytes", "Weights", "Size of all constants; unknown if one layer hides its own and no log "
+        "has the sum.", "Σ over distinct constants", f"{_GRAPH}, else a log"),
+    Column("known_weights_bytes", "Known weights", "Weights of the layers that list theirs: a lower bound."),
+    Column("layers_hiding_weights", "Hidden weights", "Layers with weights of unknown size."),
+    Column("traffic_bytes", "Traffic", "Bytes read and written by all layers, weights included; a tensor "
+        "counts once per layer that uses it.", "Σ footprint_bytes", _GRAPH),
+    Column("is_traffic_at_least", "Traffic at least", "A loop may run again."),
+    Column("activation_peak_bytes", "Peak memory",
+        "Activations that are live at once, at most; the weights are separate.",
+        "largest sum of live tensors over the layers", _GRAPH),
+    Column("is_peak_at_least", "Peak at least", "Tensors of unknown size are left out of the peak."),
+    Column("peak_layer", "Peak at", "First layer at the peak."),
+    Column("tensors_of_unknown_size", "Unknown sizes",
+        "Tensors with a dynamic dimension or an unknown type."),
+)  # fmt: skip
+TOTALS = by_key(
+    Column("weights_unknown", "Unknown weights", "Layers with unknown weights, which the sum leaves out."),
+    Column("footprint_unknown", "Unknown bytes", "Layers with unknown sizes, which the sum leaves out."),
+)  # fmt: skip

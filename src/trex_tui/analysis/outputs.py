@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from trex_tui.analysis.gates import Gate, GateError, GateMetrics, GateResult, judge
-from trex_tui.column import Column
+from trex_tui.column import Column, by_key
 from trex_tui.text import plural
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -27,32 +27,24 @@ METRICS = GateMetrics(
     names=("mae", "max_abs", "max_rel", "mean_rel", "rmse", "cosine", "sqnr_db", "argmax_agreement_pct"),
     examples=("mae > 0.01", "argmax_agreement_pct < 99"),
 )
-COLUMNS = {
-    column.key: column
-    for column in (
-        Column("output", "output", "Name of the output.", priority=0),
-        Column("types", "type", "Type in the reference and in the test.", priority=2, is_list=True),
-        Column("mae", "MAE", "Mean absolute difference.", formula="mean |d|", priority=1),
-        Column("max_abs", "max |d|", "Largest absolute difference.", formula="max |d|", priority=1),
-        Column("max_rel", "max rel", "Largest relative difference.", formula="max |d| / |r|", priority=3),
-        Column("mean_rel", "mean rel", "Mean relative difference.", formula="mean |d| / |r|", priority=6),
-        Column("rmse", "RMSE", "Root of the mean squared difference.", formula="√mean d²", priority=5),
-        Column(
-            "cosine",
-            "cosine",
-            "Cosine of the angle between both.",
-            formula="Σ r·t / √(Σ r² · Σ t²)",
-            priority=1,
-        ),
-        Column("sqnr_db", "SQNR dB", "Signal to noise.", formula="10 · log10(Σ r² / Σ d²)", priority=3),
-        Column("argmax_agreement_pct", "argmax", "Positions with the same largest class.", priority=2),
-        Column("elements", "elements", "Elements of all samples.", priority=7),
-        Column("nan_reference", "NaN ref", "NaN in the reference.", priority=4),
-        Column("nan_test", "NaN test", "NaN in the test.", priority=4),
-        Column("inf_reference", "Inf ref", "Infinite values in the reference.", priority=4),
-        Column("inf_test", "Inf test", "Infinite values in the test.", priority=4),
-    )
-}
+COLUMNS = by_key(
+    Column("output", "output", "Name of the output.", priority=0),
+    Column("types", "type", "Type in the reference and in the test.", priority=2, is_list=True),
+    Column("mae", "MAE", "Mean absolute difference.", formula="mean |d|", priority=1),
+    Column("max_abs", "max |d|", "Largest absolute difference.", formula="max |d|", priority=1),
+    Column("max_rel", "max rel", "Largest relative difference.", formula="max |d| / |r|", priority=3),
+    Column("mean_rel", "mean rel", "Mean relative difference.", formula="mean |d| / |r|", priority=6),
+    Column("rmse", "RMSE", "Root of the mean squared difference.", formula="√mean d²", priority=5),
+    Column("cosine", "cosine", "Cosine of the angle between both.", formula="Σ r·t / √(Σ r² · Σ t²)",
+        priority=1),
+    Column("sqnr_db", "SQNR dB", "Signal to noise.", formula="10 · log10(Σ r² / Σ d²)", priority=3),
+    Column("argmax_agreement_pct", "argmax", "Positions with the same largest class.", priority=2),
+    Column("elements", "elements", "Elements of all samples.", priority=7),
+    Column("nan_reference", "NaN ref", "NaN in the reference.", priority=4),
+    Column("nan_test", "NaN test", "NaN in the test.", priority=4),
+    Column("inf_reference", "Inf ref", "Infinite values in the reference.", priority=4),
+    Column("inf_test", "Inf test", "Infinite values in the test.", priority=4),
+)  # fmt: skip
 """Columns of the table of outputs."""
 _LARGEST = frozenset(("max_abs", "max_rel"))
 _NOT_FINITE = ("nan_reference", "inf_reference", "nan_test", "inf_test")

@@ -19,7 +19,7 @@ from trex_tui.analysis.compute import WORKING, count, products
 from trex_tui.analysis.device import find_device
 from trex_tui.analysis.peaks import Peak, peak_of_kernel
 from trex_tui.artifacts.kinds import FileKind
-from trex_tui.column import Column
+from trex_tui.column import Column, by_key
 from trex_tui.engine.dtypes import parse_data_type
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Engine, per_engine
@@ -298,11 +298,9 @@ _LISTED = (
             words=BOUNDS),
 )
 # fmt: on
-COLUMNS = {column.key: column for column in _LISTED}
+COLUMNS = by_key(*_LISTED)
 """Columns of layers."""
-DETAILS = {
-    column.key: column
-    for column in (
+DETAILS = by_key(
         Column("bytes", "Bytes", "Allocated bytes of inputs, outputs and weights, each counted once."),
         Column("peak_flops_per_s", "Peak", "Peak for the precision and unit.", "2 · MACs per SM and clock · SMs · clock"),
         Column("ridge_flops_per_byte", "Ridge", "Intensity from which compute is the lower roof.", "peak / bandwidth"),
@@ -312,6 +310,5 @@ DETAILS = {
         Column("tiles", "Tiles", "Thread blocks for the result.", "⌈M / rows⌉ · ⌈N / columns⌉ · batch"),
         Column("floor_ms", "Launch floor", "Time of the shortest layers.",
                f"percentile {FLOOR_PERCENTILE:g} of the layer times above zero, of {FLOOR_LAYERS} or more"),
-    )
-}  # fmt: skip
+)  # fmt: skip
 """Columns of `roofline` that are no columns of layers, and the floor."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from trex_tui.analysis.compute import WORKING
-from trex_tui.column import Column
+from trex_tui.column import Column, by_key
 from trex_tui.engine.dla import count_operators
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Engine, Port, per_engine
@@ -232,70 +232,41 @@ def dla_times(engine: Engine) -> pd.DataFrame:
     return table.astype(dict.fromkeys(floats, FLOAT) | dict.fromkeys(("layer", "wait", "operators"), INT))
 
 
-TOTALS = {
-    column.key: column
-    for column in (
-        Column("layers", "Layers", "Number of layers of the group, NoOps and constants included."),
-        Column("unmeasured", "Unmeasured", "Layers without a time, which the sums leave out."),
-    )
-}
+TOTALS = by_key(
+    Column("layers", "Layers", "Number of layers of the group, NoOps and constants included."),
+    Column("unmeasured", "Unmeasured", "Layers without a time, which the sums leave out."),
+)  # fmt: skip
 """Columns of `compute_totals` that are no columns of layers."""
-PATH = {
-    column.key: column
-    for column in (
-        Column("layers", "Layers", "Layers of the path, in execution order."),
-        Column("latency_ms", "ms", "Sum of their times: a lower bound for every schedule over streams."),
-        Column(
-            "latency_pct",
-            "%",
-            "Share of the path in the time of all layers.",
-            "100 · latency_ms / Σ latency_ms",
-        ),
-    )
-}
-REFORMATS = {
-    column.key: column
-    for column in (
-        Column("layer", "#", "Index of the reformat."),
-        Column("source", "From", "Type and layout before: FP16 NCHW."),
-        Column("target", "To", "Type and layout after: FP16 NHWC8."),
-        Column("changes_type", "Type", "Whether the type changes, not only the layout."),
-        Column("producers", "After", "Layers that write its input."),
-        Column("consumers", "Before", "Layers that read its output."),
-    )
-}
-DLA = {
-    column.key: column
-    for column in (
-        Column("blocks", "DLA blocks", "Parts of the network that run on the DLA."),
-        Column("dla_ms", "DLA", "Time of all blocks and of the rows that wait for them.", source="profile"),
-        Column("gpu_ms", "GPU", "Time of all other layers, crossings included.", source="profile"),
-        Column(
-            "crossings", "Crossings", "How often the execution changes between GPU and DLA.", "2 · blocks"
-        ),
-        Column(
-            "crossing_ms",
-            "Crossing ms",
-            "Time of copies and conversions between GPU and DLA.",
-            source="profile",
-        ),
-        Column("fallbacks", "Fallbacks", "GPU layers that compute between two blocks."),
-    )
-}
-DLA_BLOCKS = {
-    column.key: column
-    for column in (
-        Column("layer", "#", "Index of the block."),
-        Column("wait", "Wait", "Row whose time contains the execution of the block."),
-        Column(
-            "operators", "Operators", "Operators in the name of the block; missing if it does not list them."
-        ),
-        Column(
-            "execution_ms", "ms", "Submission and wait: the time on the DLA; a lower bound without a wait."
-        ),
-        Column("wait_ms", "Wait ms", "Time of the wait.", source="profile"),
-        Column("latency_pct", "%", "Share of the block in the time of all layers."),
-        Column("crossing_rows", "Crossing rows", "Rows that copy or convert its inputs and outputs."),
-        Column("crossing_ms", "Crossing ms", "Time of these rows.", source="profile"),
-    )
-}
+PATH = by_key(
+    Column("layers", "Layers", "Layers of the path, in execution order."),
+    Column("latency_ms", "ms", "Sum of their times: a lower bound for every schedule over streams."),
+    Column("latency_pct", "%", "Share of the path in the time of all layers.",
+        "100 · latency_ms / Σ latency_ms"),
+)  # fmt: skip
+REFORMATS = by_key(
+    Column("layer", "#", "Index of the reformat."),
+    Column("source", "From", "Type and layout before: FP16 NCHW."),
+    Column("target", "To", "Type and layout after: FP16 NHWC8."),
+    Column("changes_type", "Type", "Whether the type changes, not only the layout."),
+    Column("producers", "After", "Layers that write its input."),
+    Column("consumers", "Before", "Layers that read its output."),
+)  # fmt: skip
+DLA = by_key(
+    Column("blocks", "DLA blocks", "Parts of the network that run on the DLA."),
+    Column("dla_ms", "DLA", "Time of all blocks and of the rows that wait for them.", source="profile"),
+    Column("gpu_ms", "GPU", "Time of all other layers, crossings included.", source="profile"),
+    Column("crossings", "Crossings", "How often the execution changes between GPU and DLA.", "2 · blocks"),
+    Column("crossing_ms", "Crossing ms", "Time of copies and conversions between GPU and DLA.",
+        source="profile"),
+    Column("fallbacks", "Fallbacks", "GPU layers that compute between two blocks."),
+)  # fmt: skip
+DLA_BLOCKS = by_key(
+    Column("layer", "#", "Index of the block."),
+    Column("wait", "Wait", "Row whose time contains the execution of the block."),
+    Column("operators", "Operators", "Operators in the name of the block; missing if it does not list them."),
+    Column("execution_ms", "ms", "Submission and wait: the time on the DLA; a lower bound without a wait."),
+    Column("wait_ms", "Wait ms", "Time of the wait.", source="profile"),
+    Column("latency_pct", "%", "Share of the block in the time of all layers."),
+    Column("crossing_rows", "Crossing rows", "Rows that copy or convert its inputs and outputs."),
+    Column("crossing_ms", "Crossing ms", "Time of these rows.", source="profile"),
+)  # fmt: skip

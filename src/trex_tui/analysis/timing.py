@@ -19,7 +19,7 @@ from trex_tui.analysis.device import INTEGRATED, find_capability
 from trex_tui.analysis.options import find_flag
 from trex_tui.analysis.stability import Stability, judge_stability
 from trex_tui.artifacts.metadata import Facts, LatencySummary
-from trex_tui.column import Column
+from trex_tui.column import Column, by_key
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Engine, per_engine
 from trex_tui.frames import FLOAT, INT, TEXT, total
@@ -424,9 +424,7 @@ def on_grid_pct(times: pd.Series) -> float | None:
 
 
 _TIMED = "timing file, else the summary that trtexec printed"
-STATISTICS = {
-    column.key: column
-    for column in (
+STATISTICS = by_key(
         Column("source", "Source", "Timing rows, or the performance summary.", source=_TIMED),
         Column("count", "Queries", "Queries with a number; missing for a printed summary.", source="timing file"),
         Column("min_ms", "Min", "Shortest.", source=_TIMED),
@@ -446,96 +444,48 @@ STATISTICS = {
         Column("std_ms", "σ", "Standard deviation of all queries.", source="timing file"),
         Column("cv_pct", "CV", "Coefficient of variation.", "100 · std_ms / mean_ms", "timing file"),
         Column("resolution_ms", "Resolution", "Step of the numbers, if larger than their last digit.", source="timing file"),
-    )
-}  # fmt: skip
+)  # fmt: skip
 """Columns of `statistics`."""
-FACTS = {
-    column.key: column
-    for column in (
-        Column("queries", "Queries", "Queries of the timing run, without its warm-up.", source="timing file"),
-        Column("warmup_queries", "Warm-up", "Queries left out as warm-up.", source="timing file"),
-        Column(
-            "throughput_qps",
-            "Throughput",
-            "Queries per second, as printed, else from the stamps.",
-            source=_TIMED,
-        ),
-        Column(
-            "throughput_rows_qps",
-            "Throughput of the rows",
-            "Queries per second by the stamps.",
-            "queries / (last endD2hMs - first startH2dMs)",
-            "timing file",
-        ),
-        Column("throughput_printed_qps", "Printed throughput", "Queries per second that trtexec printed."),
-        Column(
-            "enqueue_ratio",
-            "Enqueue/compute",
-            f"Medians; above {ENQUEUE_BOUND:g} the host limits the throughput.",
-            "median enqueue / median compute",
-            _TIMED,
-        ),
-        Column(
-            "is_enqueue_below_resolution",
-            "Below resolution",
-            "The ratio is an upper bound: the stamps' step.",
-        ),
-        Column(
-            "is_enqueue_bound", "Enqueue-bound", "trtexec's own rule.", f"enqueue_ratio > {ENQUEUE_BOUND:g}"
-        ),
-        Column(
-            "transfers_ms", "Copies", "Median copies in both directions.", "median h2d + median d2h", _TIMED
-        ),
-        Column(
-            "transfers_pct", "Copies %", "Share of the copies in the latency.", "100 · transfers_ms / latency"
-        ),
-        Column(
-            "is_h2d_bound", "H2D-bound", "The median copy to the device takes as long as the median compute."
-        ),
-        Column(
-            "is_d2h_bound", "D2H-bound", "The median copy to the host takes as long as the median compute."
-        ),
-        Column(
-            "gpu_idle_pct", "GPU idle", "Share of the run in which no query computes.", source="timing file"
-        ),
-        Column("uses_cuda_graph", "CUDA graph", "Whether queries are launched as a CUDA graph."),
-    )
-}
-GAP = {
-    column.key: column
-    for column in (
-        Column("direction", "Longer", "layers, end to end, or equal.", f"equal within {EQUAL_PCT:g} %"),
-        Column("layers_timed", "Timed layers", "Layers with a time above 0.", source="profile"),
-        Column("layers_zero", "Zero layers", "Layers with a time of 0, such as NoOps.", source="profile"),
-        Column("layers_left_out", "Layers left out", "Layers without a row in the profile."),
-        Column(
-            "sum_average_ms", "Sum of layers", "Σ of the mean times of the layers.", "Σ latency_ms", "profile"
-        ),
-        Column(
-            "sum_median_ms",
-            "Sum of medians",
-            "Σ of the median times of the layers.",
-            "Σ median_ms",
-            "profile",
-        ),
-        Column("latency_ms", "Latency", "Median latency of the timing run.", source=_TIMED),
-        Column("compute_ms", "Compute", "Median compute time of the timing run.", source=_TIMED),
-        Column("difference_ms", "Difference", "Layers against the latency.", "sum_average_ms - latency_ms"),
-        Column("ratio", "Ratio", "Layers against the latency.", "sum_average_ms / latency_ms"),
-        Column(
-            "compute_difference_ms", "Beyond compute", "Copies are no layers.", "sum_average_ms - compute_ms"
-        ),
-        Column(
-            "overhead_us_per_layer",
-            "Overhead per layer",
-            f"Time that profiling adds to a layer, in µs; usually up to {USUAL_OVERHEAD_US[1]:g}.",
-            "1000 · compute_difference_ms / layers_timed",
-        ),
-        Column("copies_ms", "Copies", "Median copies in both directions.", source=_TIMED),
-        Column("iterations", "Iterations", "Iterations of the profile run.", source="profile"),
-        Column(
-            "on_grid_pct", "On the grid", f"Share of times that are multiples of {EVENT_GRID_MS * 1e3:g} µs."
-        ),
-        Column("streams", "Streams", "Number of streams that layers name.", source="layer information"),
-    )
-}
+FACTS = by_key(
+    Column("queries", "Queries", "Queries of the timing run, without its warm-up.", source="timing file"),
+    Column("warmup_queries", "Warm-up", "Queries left out as warm-up.", source="timing file"),
+    Column("throughput_qps", "Throughput", "Queries per second, as printed, else from the stamps.",
+        source=_TIMED),
+    Column("throughput_rows_qps", "Throughput of the rows", "Queries per second by the stamps.",
+        "queries / (last endD2hMs - first startH2dMs)", "timing file"),
+    Column("throughput_printed_qps", "Printed throughput", "Queries per second that trtexec printed."),
+    Column("enqueue_ratio", "Enqueue/compute", f"Medians; above {ENQUEUE_BOUND:g} the host limits the "
+        "throughput.", "median enqueue / median compute", _TIMED),
+    Column("is_enqueue_below_resolution", "Below resolution",
+        "The ratio is an upper bound: the stamps' step."),
+    Column("is_enqueue_bound", "Enqueue-bound", "trtexec's own rule.", f"enqueue_ratio > {ENQUEUE_BOUND:g}"),
+    Column("transfers_ms", "Copies", "Median copies in both directions.", "median h2d + median d2h", _TIMED),
+    Column("transfers_pct", "Copies %", "Share of the copies in the latency.",
+        "100 · transfers_ms / latency"),
+    Column("is_h2d_bound", "H2D-bound", "The median copy to the device takes as long as the median compute."),
+    Column("is_d2h_bound", "D2H-bound", "The median copy to the host takes as long as the median compute."),
+    Column("gpu_idle_pct", "GPU idle", "Share of the run in which no query computes.", source="timing file"),
+    Column("uses_cuda_graph", "CUDA graph", "Whether queries are launched as a CUDA graph."),
+)  # fmt: skip
+GAP = by_key(
+    Column("direction", "Longer", "layers, end to end, or equal.", f"equal within {EQUAL_PCT:g} %"),
+    Column("layers_timed", "Timed layers", "Layers with a time above 0.", source="profile"),
+    Column("layers_zero", "Zero layers", "Layers with a time of 0, such as NoOps.", source="profile"),
+    Column("layers_left_out", "Layers left out", "Layers without a row in the profile."),
+    Column("sum_average_ms", "Sum of layers", "Σ of the mean times of the layers.", "Σ latency_ms",
+        "profile"),
+    Column("sum_median_ms", "Sum of medians", "Σ of the median times of the layers.", "Σ median_ms",
+        "profile"),
+    Column("latency_ms", "Latency", "Median latency of the timing run.", source=_TIMED),
+    Column("compute_ms", "Compute", "Median compute time of the timing run.", source=_TIMED),
+    Column("difference_ms", "Difference", "Layers against the latency.", "sum_average_ms - latency_ms"),
+    Column("ratio", "Ratio", "Layers against the latency.", "sum_average_ms / latency_ms"),
+    Column("compute_difference_ms", "Beyond compute", "Copies are no layers.", "sum_average_ms - compute_ms"),
+    Column("overhead_us_per_layer", "Overhead per layer",
+        f"Time that profiling adds to a layer, in µs; usually up to {USUAL_OVERHEAD_US[1]:g}.",
+        "1000 · compute_difference_ms / layers_timed"),
+    Column("copies_ms", "Copies", "Median copies in both directions.", source=_TIMED),
+    Column("iterations", "Iterations", "Iterations of the profile run.", source="profile"),
+    Column("on_grid_pct", "On the grid", f"Share of times that are multiples of {EVENT_GRID_MS * 1e3:g} µs."),
+    Column("streams", "Streams", "Number of streams that layers name.", source="layer information"),
+)  # fmt: skip

@@ -177,134 +177,48 @@ def _attribute(
 
 _WEIGHTS = "Weights ConvWeights weights"
 ATTRIBUTES = (
-    _attribute(
-        "kernel", "Kernel", "Filter of a convolution: height x width.", _parse_shape, "Kernel ConvKernel"
-    ),
-    _attribute(
-        "stride", "Stride", "Stride of a convolution, pooling or slice.", _parse_shape, "Stride ConvStride"
-    ),
-    _attribute(
-        "pre_padding",
-        "Pre pad",
-        "Padding before the data: top x left.",
-        _parse_shape,
-        "PrePadding ConvPrePadding",
-    ),
-    _attribute(
-        "post_padding",
-        "Post pad",
-        "Padding after it: bottom x right.",
-        _parse_shape,
-        "PostPadding ConvPostPadding",
-    ),
-    _attribute(
-        "padding_mode",
-        "Pad mode",
-        "Mode of padding and rounding.",
-        _parse_text,
-        "PaddingMode ConvPaddingMode",
-    ),
+    _attribute("kernel", "Kernel", "Filter of a convolution: height x width.", _parse_shape,
+        "Kernel ConvKernel"),
+    _attribute("stride", "Stride", "Stride of a convolution, pooling or slice.", _parse_shape,
+        "Stride ConvStride"),
+    _attribute("pre_padding", "Pre pad", "Padding before the data: top x left.", _parse_shape,
+        "PrePadding ConvPrePadding"),
+    _attribute("post_padding", "Post pad", "Padding after it: bottom x right.", _parse_shape,
+        "PostPadding ConvPostPadding"),
+    _attribute("padding_mode", "Pad mode", "Mode of padding and rounding.", _parse_text,
+        "PaddingMode ConvPaddingMode"),
     _attribute("dilation", "Dilation", "Dilation of a convolution.", _parse_shape, "Dilation ConvDilation"),
-    _attribute(
-        "groups",
-        "Groups",
-        "Groups of a convolution; as many as channels in a depthwise one.",
-        _parse_positive,
-        "Groups ConvGroups",
-        INT,
-    ),
-    _attribute(
-        "out_maps",
-        "Out maps",
-        "Output channels of a convolution.",
-        _parse_positive,
-        "OutMaps ConvOutMaps",
-        INT,
-    ),
-    _attribute(
-        "activation",
-        "Activation",
-        "Activation fused into the layer.",
-        _parse_text,
-        "Activation ConvActivation",
-    ),
-    Column(
-        "has_bias",
-        "Bias",
-        "Yes if a convolution adds a bias; where the file does not state it, if it lists one.",
-        source="layer information: HasBias or Bias",
-        priority=RARE,
-        compute=_has_bias,
-    ),
-    Column(
-        "has_relu",
-        "ReLU",
-        "Yes if a ReLU is fused into a convolution; where the file does not state it, if `activation` is RELU.",
-        source="layer information: HasReLU or Activation",
-        priority=RARE,
-        compute=_has_relu,
-    ),
+    _attribute("groups", "Groups", "Groups of a convolution; as many as channels in a depthwise one.",
+        _parse_positive, "Groups ConvGroups", INT),
+    _attribute("out_maps", "Out maps", "Output channels of a convolution.", _parse_positive,
+        "OutMaps ConvOutMaps", INT),
+    _attribute("activation", "Activation", "Activation fused into the layer.", _parse_text,
+        "Activation ConvActivation"),
+    Column("has_bias", "Bias", "Yes if a convolution adds a bias; where the file does not state it, if it "
+        "lists one.", source="layer information: HasBias or Bias", priority=RARE, compute=_has_bias),
+    Column("has_relu", "ReLU", "Yes if a ReLU is fused into a convolution; where the file does not state it, "
+        "if `activation` is RELU.", source="layer information: HasReLU or Activation", priority=RARE,
+        compute=_has_relu),
     _attribute("weights_count", "Weights n", "Elements of the weights.", _parse_weights_count, _WEIGHTS, INT),
-    _attribute(
-        "weights_type", "Weights type", "Type of the weights.", _parse_weights_type, _WEIGHTS, words=MEANINGS
-    ),
-    _attribute(
-        "has_sparse_weights",
-        "Sparse",
-        "Yes if the kernel uses structured sparsity of the weights.",
-        _parse_flag,
-        "HasSparseWeights ConvHasSparseWeights",
-        FLAG,
-    ),
+    _attribute("weights_type", "Weights type", "Type of the weights.", _parse_weights_type, _WEIGHTS,
+        words=MEANINGS),
+    _attribute("has_sparse_weights", "Sparse", "Yes if the kernel uses structured sparsity of the weights.",
+        _parse_flag, "HasSparseWeights ConvHasSparseWeights", FLAG),
     _attribute("bias_count", "Bias n", "Elements of the bias.", _parse_weights_count, "Bias ConvBias", INT),
-    _attribute(
-        "bias_type", "Bias type", "Type of the bias.", _parse_weights_type, "Bias ConvBias", words=MEANINGS
-    ),
-    _attribute(
-        "pooling_type",
-        "Pooling",
-        "MAX, AVERAGE or a blend of both.",
-        _parse_text,
-        "PoolingType PoolingPoolingType",
-    ),
-    _attribute(
-        "window_size",
-        "Window",
-        "Window of a pooling: height x width.",
-        _parse_shape,
-        "WindowSize PoolingWindowSize",
-    ),
-    _attribute(
-        "axes",
-        "Axes",
-        "Dimensions, from 0, of a reduction or softmax. TensorRT writes a bit mask: 2 is dimension 1.",
-        _parse_axes,
-        "Axes ReduceAxes",
-        is_list=True,
-    ),
-    _attribute(
-        "operations",
-        "Operations",
-        "Operations of a pointwise layer, or of those fused into a layer, in their order: iMul, iPlus.",
-        _parse_operations,
-        " ".join(_OPERATIONS),
-        object,
-        is_list=True,
-    ),
-    Column(
-        "n_operations",
-        "Ops",
-        "Number of these operations.",
-        source="layer information: NbOperations, NbPointWiseExpressionOperations or NbInstructions, else the list",
-        priority=RARE,
-        compute=_n_operations,
-    ),
-    _attribute(
-        "origin",
-        "Origin",
-        "Why a reformat exists: REFORMAT between layouts or types, QDQ, SLICE.",
-        _parse_text,
-        "Origin",
-    ),
-)
+    _attribute("bias_type", "Bias type", "Type of the bias.", _parse_weights_type, "Bias ConvBias",
+        words=MEANINGS),
+    _attribute("pooling_type", "Pooling", "MAX, AVERAGE or a blend of both.", _parse_text,
+        "PoolingType PoolingPoolingType"),
+    _attribute("window_size", "Window", "Window of a pooling: height x width.", _parse_shape,
+        "WindowSize PoolingWindowSize"),
+    _attribute("axes", "Axes", "Dimensions, from 0, of a reduction or softmax. TensorRT writes a bit mask: 2 "
+        "is dimension 1.", _parse_axes, "Axes ReduceAxes", is_list=True),
+    _attribute("operations", "Operations", "Operations of a pointwise layer, or of those fused into a layer, "
+        "in their order: iMul, iPlus.", _parse_operations, " ".join(_OPERATIONS), object, is_list=True),
+    Column("n_operations", "Ops", "Number of these operations.", source="layer information: NbOperations, "
+        "NbPointWiseExpressionOperations or NbInstructions, else the list", priority=RARE,
+        compute=_n_operations),
+    _attribute("origin", "Origin", "Why a reformat exists: REFORMAT between layouts or types, QDQ, SLICE.",
+        _parse_text, "Origin"),
+)  # fmt: skip
 """Columns of attributes; NA if a layer or a file has none."""

@@ -140,13 +140,9 @@ LAYER_TYPES = (
         "Transposed convolution by a prebuilt kernel.",
         labels=("Deconvolution", "deconv", "CaskDeconvolutionV2", "CudnnDeconvolution", "GemmDeconvolution"),
     ),
+    Word("CudaDepthwiseConvolution", "Depthwise convolution: each channel has its own filter."),
     Word(
-        "CudaDepthwiseConvolution",
-        "Depthwise convolution: each channel has its own filter.",
-    ),
-    Word(
-        "FusedConvActConvolution",
-        "Convolution and its activation in one kernel that is made for the pair.",
+        "FusedConvActConvolution", "Convolution and its activation in one kernel that is made for the pair."
     ),
     Word(
         "ConvActPool",
@@ -205,8 +201,7 @@ LAYER_TYPES = (
         "Copy of a tensor to another layout or type, because two layers want different ones. It computes nothing.",
     ),
     Word(
-        "NoOp",
-        "Layer that is listed but does not run: its tensor is only seen under another shape or name.",
+        "NoOp", "Layer that is listed but does not run: its tensor is only seen under another shape or name."
     ),
     Word("Scale", "Multiply, add and power per channel or element; also a lone quantization or batch norm."),
     Word(
@@ -234,11 +229,7 @@ LAYER_TYPES = (
         "Layer, instance, group or RMS norm in one kernel.",
         labels=("LRN", "InstanceNormalization"),
     ),
-    Word(
-        "Shuffle",
-        "Transpose and reshape.",
-        labels=("Reshape", "Transpose", "Identity", "ReverseSequence"),
-    ),
+    Word("Shuffle", "Transpose and reshape.", labels=("Reshape", "Transpose", "Identity", "ReverseSequence")),
     Word("Slice", "Part of a tensor, with steps."),
     Word("Gather", "Elements of a tensor by a tensor of indices."),
     Word("Scatter", "Elements written into a tensor at indices."),
