@@ -148,7 +148,6 @@ def test_examples_of_the_help(
         (["-o", "x"], "unknown extension; choose --format dot"),
         (["-o", "absent/x.dot"], "directory absent does not exist"),
         (["-o", "net/alexnet_fp16.graph.json", "--format", "json", "--force"], "is an input file"),
-        (["-o", "x.dot", "--labels", "what"], "no column 'what'"),
         (["-o", "x.json", "--columns", "what"], "no column 'what'"),
         (["-o", "x.dot", "--filter", "ms>"], "--filter: "),
         (["-o", "x.dot", "--highlight", "ms>"], "--highlight: "),

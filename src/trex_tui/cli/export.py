@@ -59,12 +59,8 @@ def add_arguments(parser: CommandParser) -> None:
         "--color-by", type=_COLOR_BY, choices=_COLOR_BY, default="kind", metavar="COLUMN",
         help="column shown by color: kind (default), precision, latency",
     )  # fmt: skip
-    pictures.add_argument(
-        "--labels", metavar="A,B,C", help="columns in the boxes; default: name,kind,precision,latency"
-    )
     pictures.add_argument("--edges", action="store_true", help="label edges with shape and format")
     pictures.add_argument("--highlight", metavar="EXPR", default="", help="highlight matching layers")
-    pictures.add_argument("--constants", action="store_true", help="draw weights as inputs of layers")
     add_result(parser, _FORMATS, default="")
 
 
@@ -72,9 +68,7 @@ def run(options: argparse.Namespace) -> int:
     from trex_tui.cli.loading import Loader
     from trex_tui.report.document import Document
     from trex_tui.report.graphs import (
-        LABELS,
         Drawing,
-        Neighbourhood,
         choose_layers,
         draw,
         find_layer,
@@ -96,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
         result.path /= f"{name_file(engine.name)}.{_ENDINGS.get(result.format, result.format)}"
     rows = choose_rows(engine, options.filter) if options.filter else None
     around = None if options.around is None else find_layer(engine, options.around)
-    layers = choose_layers(engine, Neighbourhood(rows, around, options.radius))
+    layers = choose_layers(engine, rows, around, options.radius)
     if not layers and len(engine):
         complain(f"0 of {len(engine)} layers chosen")
     columns = named_columns(engine, split_names(options.columns) or ["all"])
@@ -107,11 +101,10 @@ def run(options: argparse.Namespace) -> int:
     elif result.format == "trace":
         content = write_trace(engine, layers)
     else:
-        graph = make_graph(engine, layers, columns, has_constants=options.constants)
-        labels = tuple(column.key for column in named_columns(engine, split_names(options.labels) or LABELS))
+        graph = make_graph(engine, layers, columns)
         marked = choose_rows(engine, options.highlight, "--highlight") if options.highlight else None
         highlighted = frozenset() if marked is None else frozenset(marked.index[marked])
-        drawing = Drawing(options.color_by, labels, highlighted, options.edges)
+        drawing = Drawing(options.color_by, highlighted, options.edges)
         if result.format == "graphml":
             content = write_graphml(graph)
         elif result.format == "json":

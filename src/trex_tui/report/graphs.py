@@ -13,7 +13,7 @@ import math
 import shutil
 import subprocess
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -28,13 +28,10 @@ from trex_tui.errors import TrexError, describe_os_error
 from trex_tui.frames import plain_rows, plain_values, total
 from trex_tui.report.charts import choose_color
 from trex_tui.report.document import plain, plain_note
-from trex_tui.text import ELLIPSIS, format_bytes, format_ms, format_shape, plural, printable, shorten_middle
+from trex_tui.text import ELLIPSIS, format_ms, format_shape, plural, printable, shorten_middle
 
 Graph = Any
 """A `networkx.MultiDiGraph` with text as nodes."""
-LABELS = ("name", "kind", "precision", "latency_ms")
-"""Columns in the box of a layer."""
-COLOR_BY = ("kind", "precision", "latency")
 _WIDEST = 48
 """Characters per line in a box."""
 _MOST_LINES = 3
@@ -42,23 +39,9 @@ _MOST_NAMED = 3
 _MOST_BYTES = 16_000
 """Graphviz up to 2.50 reads no string of more than 16 384 bytes (its scanner's buffer)."""
 _TIMEOUT_S = 120.0
-_MUTED, _HIGHLIGHT, _BINDING, _TENSOR = "#767c82", "#c2185b", "#e6e9e6", "#f4f5f6"
-_HOT = (150, 16, 60)
+_MUTED, _HIGHLIGHT, _BINDING = "#767c82", "#c2185b", "#e6e9e6"
+_HOT = "#96103c"
 _INSTALL = "install Graphviz (apt install graphviz, dnf install graphviz, brew install graphviz)"
-
-
-class Neighbourhood(NamedTuple):
-    """Which layers are exported.
-
-    Attributes:
-        rows: Mask of the layers that a filter matches; None for all.
-        around: Layer in the middle; None for none.
-        radius: Links to further layers; None for 2 around a layer, and for none around those of a filter.
-    """
-
-    rows: pd.Series | None = None
-    around: int | None = None
-    radius: int | None = None
 
 
 def find_layer(engine: Engine, text: str) -> int:
@@ -90,14 +73,20 @@ def find_layer(engine: Engine, text: str) -> int:
     return int(found[0])
 
 
-def choose_layers(engine: Engine, choice: Neighbourhood) -> list[int]:
-    """Return the layers of a choice, in order of execution; both an own layer and a filter: the intersection."""
-    everything = engine.layers.index.tolist()
-    matching = everything if choice.rows is None else choice.rows.index[choice.rows].tolist()
-    if choice.around is None:
-        return sorted(_reach(engine, matching, choice.radius or 0)) if choice.rows is not None else everything
-    near = _reach(engine, [choice.around], 2 if choice.radius is None else choice.radius)
-    return sorted(near.intersection(matching))
+def choose_layers(
+    engine: Engine, rows: pd.Series | None = None, around: int | None = None, radius: int | None = None
+) -> list[int]:
+    """Return the layers to export, in order of execution.
+
+    Args:
+        rows: Mask of the layers that a filter matches; None for all.
+        around: Layer in the middle; with a filter, those of its neighbours that match.
+        radius: Links to further layers; None for 2 around a layer, and for none around those of a filter.
+    """
+    matching = engine.layers.index.tolist() if rows is None else rows.index[rows].tolist()
+    if around is None:
+        return matching if rows is None else sorted(_reach(engine, matching, radius or 0))
+    return sorted(_reach(engine, [around], 2 if radius is None else radius).intersection(matching))
 
 
 def _reach(engine: Engine, start: Iterable[int], radius: int) -> set[int]:
@@ -106,129 +95,70 @@ def _reach(engine: Engine, start: Iterable[int], radius: int) -> set[int]:
     for ends in (("source", "target"), ("target", "source")):
         level = set(start)
         for _ in range(radius):
-            links = engine.links[engine.links[ends[0]].isin(level)]
-            level = set(links[ends[1]].tolist()) - found
+            level = set(engine.links.loc[engine.links[ends[0]].isin(level), ends[1]].tolist()) - found
             found |= level
     return found
 
 
-def make_graph(
-    engine: Engine, layers: Sequence[int], columns: Sequence[Column], *, has_constants: bool = False
-) -> Graph:
-    """Return layers and bindings as nodes `layer_0`, `input_0_0`, with scalar attributes; unknown ones are absent.
+def make_graph(engine: Engine, layers: Sequence[int], columns: Sequence[Column]) -> Graph:
+    """Return layers and bindings as nodes `layer_0`, `input_0`, with scalar attributes; unknown ones are absent.
+
+    Inputs of the network come first and outputs last, so that data runs forward.
 
     Args:
         columns: Attributes of the layers.
-        has_constants: Weights are nodes too.
     """
-    chosen = set(layers)
-    frame = engine.frame(*(column.key for column in columns)).loc[list(layers)]
-    rows = [
-        {key: value for key, item in row.items() if (value := _scalar(item)) is not None}
-        for row in plain_rows(frame)
-    ]
-    names = engine.layers["name"].to_dict()
-    nodes = [
-        ((2 * layer + 1, 0), f"layer_{layer}", {"role": "layer", "label": names[layer], **row})
-        for layer, row in zip(layers, rows, strict=True)
-    ]
-    edges: list[tuple[Any, ...]] = []
-    for place, node, attributes, links in _tensor_nodes(engine, chosen, has_constants=has_constants):
-        nodes.append((place, node, attributes))
-        edges += links
-    links = engine.links[engine.links["source"].isin(chosen) & engine.links["target"].isin(chosen)]
-    for row in plain_rows(links):
-        data = {"role": "loop" if row["is_loop"] else "data", "tensor": row["tensor"], "port": row["port"]}
-        edges.append(
-            (
-                f"layer_{row['source']}",
-                f"layer_{row['target']}",
-                data | {"dtype": row["dtype"], "bytes": row["bytes"]},
-            )
-        )
     graph: nx.MultiDiGraph[str] = nx.MultiDiGraph(name=engine.name)
-    nodes.sort(key=lambda node: node[0])
-    order = {name: number for number, (_, name, _) in enumerate(nodes)}
-    graph.add_nodes_from((name, attributes) for _, name, attributes in nodes)
-    edges.sort(
-        key=lambda edge: (
-            order[edge[1]],
-            -1 if edge[2].get("port") is None else edge[2]["port"],
-            order[edge[0]],
-        )
-    )
+    chosen, ends = set(layers), list(_list_bindings(engine, set(layers)))
+    graph.add_nodes_from((node, data) for node, data, _ in ends if data["role"] != "output")
+    rows = plain_rows(engine.frame(*(column.key for column in columns)).loc[list(layers)])
+    for layer, row in zip(layers, rows, strict=True):
+        known = {key: _join(value) for key, value in row.items() if value is not None}
+        graph.add_node(f"layer_{layer}", role="layer", label=engine.layers["name"].iat[layer], **known)
+    graph.add_nodes_from((node, data) for node, data, _ in ends if data["role"] == "output")
+    links = engine.links[engine.links["source"].isin(chosen) & engine.links["target"].isin(chosen)]
+    edges = [edge for _, _, edges in ends for edge in edges]
+    for row in plain_rows(links):
+        role = "loop" if row.pop("is_loop") else "data"
+        edges.append((f"layer_{row.pop('source')}", f"layer_{row.pop('target')}", {"role": role, **row}))
     for number, (source, target, data) in enumerate(edges):
-        graph.add_edge(
-            source, target, number, **{key: value for key, value in data.items() if value is not None}
-        )
+        known = {key: value for key, value in data.items() if value is not None}
+        graph.add_edge(source, target, number, **known)
     return graph
 
 
-def _scalar(value: Any) -> Any:  # noqa: ANN401 - a cell
+def _join(value: Any) -> Any:  # noqa: ANN401 - a cell
     return ";".join(map(str, value)) if isinstance(value, tuple | list) else value
 
 
-def _tensor_nodes(engine: Engine, chosen: set[int], *, has_constants: bool) -> Iterator[tuple[Any, ...]]:
-    """Yield place, name, attributes and edges of the bindings, and of the constants on demand."""
-    bindings = set(engine.bindings["name"].tolist())
+def _list_bindings(engine: Engine, chosen: Set[int]) -> Iterator[tuple[str, dict[str, Any], list[Any]]]:
+    """Yield name, attributes and edges of each input and output of the network.
+
+    A layer that reads an output is linked to its writer. Bindings that no layer states have no edges.
+    """
     events = number_values(engine.tensors)
-    events["format_words"] = describe_formats(events)
-    codes = {name: code for code, name in enumerate(dict.fromkeys(engine.tensors["name"].tolist()))}
-    seen: set[str] = set()
-    for name, values in events.groupby("name", sort=False):
-        is_binding = name in bindings
-        seen.add(str(name))
-        if not (is_binding or has_constants):
-            continue
-        last = values["value"].max()
-        for generation, (number, group) in enumerate(values.groupby("value")):
-            has_writer = bool(group["is_write"].any())
-            role = _find_role(is_binding=is_binding, has_writer=has_writer, is_last=number == last)
-            if not role or (role == "constant" and values["is_write"].any()):
-                continue
-            rows = group[group["layer"].isin(chosen)]
-            if role == "output":  # layers that read it are linked to its writer
-                rows = rows[rows["is_write"]]
-            if rows.empty:
-                continue
-            node = f"{role}_{codes[str(name)]}_{generation}"
-            largest = plain_rows(
-                group.iloc[[int(group["volume"].fillna(0).astype(float).to_numpy().argmax())]]
-            )[0]
-            attributes = {
-                "role": role,
-                "label": name,
-                "shape": "x".join(map(str, largest["shape"])) or "scalar",
-                "tensor_format": largest["format_words"],
-                "allocated_bytes": largest["allocated_bytes"],
-            }
-            known = {key: value for key, value in attributes.items() if value is not None}
-            place = (
-                (2 * int(group["layer"].max()) + 1, 1) if has_writer else (2 * int(group["layer"].min()), 0)
-            )
-            yield place, node, known, [_binding_edge(node, str(name), row) for row in plain_rows(rows)]
+    events = events[events["name"].isin(engine.bindings["name"])]
+    events["words"] = describe_formats(events)
+    is_last = events["value"].eq(events.groupby("name")["value"].transform("max"))
+    parts = {"input": events[~events["is_write"] & events["value"].eq(0)],
+             "output": events[events["is_write"] & is_last]}  # fmt: skip
     for number, row in enumerate(plain_rows(engine.bindings)):
-        if row["name"] not in seen and len(chosen) == len(engine):
-            yield (
-                (-1, number),
-                f"binding_{number}",
-                {"role": row["role"] or "binding", "label": row["name"]},
-                [],
-            )
+        name, stated = row["name"], events["name"].eq(row["name"]).any()
+        if not stated and len(chosen) == len(engine):
+            yield f"binding_{number}", {"role": row["role"] or "binding", "label": name}, []
+        for role, part in parts.items():
+            found = plain_rows(part[part["name"].eq(name) & part["layer"].isin(chosen)])
+            if found:
+                shape = "x".join(map(str, found[0]["shape"])) or "scalar"
+                data = {"role": role, "label": name, "shape": shape, "tensor_format": found[0]["words"]}
+                node = f"{role}_{number}"
+                yield node, data, [_link_binding(node, role, end) for end in found]
 
 
-def _find_role(*, is_binding: bool, has_writer: bool, is_last: bool) -> str:
-    """Return the role of a value of a tensor; empty for an output that is written again."""
-    if not is_binding:
-        return "constant"
-    if not has_writer:
-        return "input"
-    return "output" if is_last else ""
-
-
-def _binding_edge(node: str, name: str, row: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
-    layer, data = f"layer_{row['layer']}", {"role": "data", "tensor": name, "dtype": row["dtype"]}
-    return (layer, node, data) if row["is_write"] else (node, layer, data | {"port": row["port"]})
+def _link_binding(node: str, role: str, row: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
+    layer = f"layer_{row['layer']}"
+    data = {"role": "data", "tensor": row["name"], "port": row["port"], "dtype": row["dtype"]}
+    return (node, layer, data) if role == "input" else (layer, node, data)
 
 
 def write_graphml(graph: Graph) -> bytes:
@@ -260,33 +190,25 @@ class Drawing(NamedTuple):
     """How a graph is drawn.
 
     Attributes:
-        color_by: One of `COLOR_BY`.
-        labels: Columns in the boxes.
+        color_by: kind, precision or latency.
         highlighted: Layers with a thick frame.
         has_edge_labels: Shape and format beside the arrows between layers.
     """
 
     color_by: str = "kind"
-    labels: tuple[str, ...] = LABELS
-    highlighted: frozenset[int] = frozenset()
+    highlighted: Set[int] = frozenset()
     has_edge_labels: bool = False
 
 
 def write_dot(engine: Engine, graph: Graph, drawing: Drawing = Drawing()) -> str:  # noqa: B008 - it is constant
     """Return the graph in DOT; notes about damage are comments and part of the title."""
-    return (
-        "\n".join([*_write_dot(engine, graph, drawing), f"// trex-tui/graph/1{''.join(_comments(engine))}"])
-        + "\n"
-    )
-
-
-def _comments(engine: Engine) -> Iterator[str]:
-    return (f"\n// {note.severity.value}: {printable(str(note))}" for note in engine.notes)
+    notes = [f"// {note.severity.value}: {printable(str(note))}" for note in engine.notes]
+    return "\n".join([*_write_dot(engine, graph, drawing), "// trex-tui/graph/1", *notes]) + "\n"
 
 
 def _write_dot(engine: Engine, graph: Graph, drawing: Drawing) -> Iterator[str]:
-    layers = [int(node.partition("_")[2]) for node, role in graph.nodes(data="role") if role == "layer"]
-    colors, boxes = _fills(engine, layers, drawing.color_by), _boxes(engine, layers, drawing.labels)
+    layers = [int(node.removeprefix("layer_")) for node, role in graph.nodes(data="role") if role == "layer"]
+    boxes = {f"layer_{layer}": box for layer, box in _draw_boxes(engine, layers, drawing)}
     # Graphviz loses labels of edges where it packs. Layers without links are arranged in rows of six, in their order.
     pack = "" if drawing.has_edge_labels else ', pack=true, packmode="array_u6"'
     title = _quote(_describe_graph(engine, layers))
@@ -295,109 +217,74 @@ def _write_dot(engine: Engine, graph: Graph, drawing: Drawing) -> Iterator[str]:
     yield '  node [fontname=Helvetica, fontsize=10, style="filled,rounded", margin="0.1,0.05"];'
     yield f'  edge [color="{_MUTED}", arrowsize=0.6, fontname=Helvetica, fontsize=9];'
     for number, (node, data) in enumerate(graph.nodes(data=True)):
-        skipped = ("role", "label") if data["role"] == "layer" else ()
-        tooltip = "\n".join(
-            f"{key}: {value}" for key, value in data.items() if value not in ("", None) and key not in skipped
-        )
-        attributes = [
-            f"tooltip={_quote(tooltip, is_tooltip=True)}",
-            f"role={data['role']}",
-            f"sortv={number}",
-        ]
-        if data["role"] == "layer":
-            layer = int(node.partition("_")[2])
-            attributes += [f"label={_quote(boxes[layer])}", f'fillcolor="{colors[layer]}"', "shape=box"]
-            attributes += (
-                [f'color="{_HIGHLIGHT}"', "penwidth=3"]
-                if layer in drawing.highlighted
-                else [f'color="{_MUTED}"']
-            )
-            attributes += [
-                f"{key}={_quote(str(data[key]))}"
-                for key in ("kind", "precision", "latency_ms")
-                if key in data
-            ]
-        else:
-            label = shorten_middle(printable(data["label"]), _WIDEST)
-            if "shape" in data:
-                label += "\n" + shorten_middle(
-                    f"{data['shape'].replace('x', '×')} {printable(data['tensor_format'])}", _WIDEST
-                )
-            fill, shape = (_TENSOR, "note") if data["role"] == "constant" else (_BINDING, "ellipse")
-            attributes += [f"label={_quote(label)}", f'fillcolor="{fill}"', f"shape={shape}", "style=filled"]
-        yield f"  {node} [{', '.join(attributes)}];"
+        skipped = ("role", "label") if node in boxes else ()
+        known = {key: value for key, value in data.items() if key not in skipped and value != ""}
+        tooltip = "\n".join(f"{key}: {value}" for key, value in known.items())
+        attributes = f"tooltip={_quote(tooltip, is_tooltip=True)}, sortv={number}"
+        yield f"  {node} [{attributes}, {boxes.get(node) or _draw_binding(data)}];"
     yield from _write_edges(engine, graph, drawing)
     yield "}"
 
 
+def _draw_boxes(engine: Engine, layers: Sequence[int], drawing: Drawing) -> Iterator[tuple[int, str]]:
+    """Yield each layer with the attributes of its box: the name has its own lines, the other values one."""
+    frame = engine.frame("name", "kind", "precision", "latency_ms").loc[list(layers)]
+    colors = _choose_fills(frame, drawing.color_by)
+    for layer, row, color in zip(layers, plain_rows(frame), colors, strict=True):
+        name = textwrap.wrap(shorten_middle(printable(row["name"]), _MOST_LINES * _WIDEST), _WIDEST)
+        time = "" if row["latency_ms"] is None else f"{format_ms(row['latency_ms'])} ms"
+        words = " · ".join(filter(None, (row["kind"], row["precision"], time)))
+        frame_color = f'"{_HIGHLIGHT}", penwidth=3' if layer in drawing.highlighted else f'"{_MUTED}"'
+        label = _quote("\n".join([*name, words]))
+        yield layer, f'label={label}, fillcolor="{color}", shape=box, color={frame_color}'
+
+
+def _draw_binding(data: dict[str, Any]) -> str:
+    lines = [data["label"]]
+    if "shape" in data:
+        lines.append(f"{data['shape'].replace('x', '×')} {data['tensor_format']}")
+    label = _quote("\n".join(shorten_middle(printable(line), _WIDEST) for line in lines))
+    return f'label={label}, fillcolor="{_BINDING}", shape=ellipse, style=filled'
+
+
 def _write_edges(engine: Engine, graph: Graph, drawing: Drawing) -> Iterator[str]:
-    texts = {}
-    if drawing.has_edge_labels:
-        tensors = engine.tensors.assign(words=describe_formats(engine.tensors))
-        texts = {
-            row["name"]: f"{format_shape(row['shape'])} {printable(row['words'])}"
-            for row in plain_rows(tensors)
-        }
+    tensors = plain_rows(engine.tensors.assign(words=describe_formats(engine.tensors)))
+    texts = {row["name"]: f"{format_shape(row['shape'])} {printable(row['words'])}" for row in tensors}
     for source, target, data in graph.edges(data=True):
-        size = f"\n{format_bytes(data['bytes'])}" if data.get("bytes") else ""
-        tooltip = f"{data['tensor']}{size}"
-        attributes = [f"tooltip={_quote(tooltip, is_tooltip=True)}", f"role={data['role']}"]
-        if source.startswith("layer_") and target.startswith("layer_") and data["tensor"] in texts:
-            attributes.append(f"label={_quote(shorten_middle(texts[data['tensor']], _WIDEST))}")
-        attributes += [f"port={data['port']}"] if "port" in data else []
-        attributes += ["style=dashed", "constraint=false"] if data["role"] == "loop" else []
-        yield f"  {source} -> {target} [{', '.join(attributes)}];"
+        text = texts.get(data["tensor"], "")
+        tooltip = "\n".join((data["tensor"], text))
+        attributes = f"tooltip={_quote(tooltip, is_tooltip=True)}"
+        if drawing.has_edge_labels and source.startswith("layer_") and target.startswith("layer_"):
+            attributes += f", label={_quote(shorten_middle(text, _WIDEST))}"
+        attributes += ", style=dashed, constraint=false" if data["role"] == "loop" else ""
+        yield f"  {source} -> {target} [{attributes}];"
 
 
 def _describe_graph(engine: Engine, layers: Sequence[int]) -> str:
     whole = plural(len(engine), "layer")
-    counted = whole if len(layers) == len(engine) else f"{len(layers)} of {whole}"
     time = total(engine.layers["latency_ms"][list(layers)])
-    parts = [engine.name, counted, "" if time is None else f"{format_ms(time)} ms in layers"]
-    parts += [
+    parts = [
+        engine.name,
+        whole if len(layers) == len(engine) else f"{len(layers)} of {whole}",
+        "" if time is None else f"{format_ms(time)} ms in layers",
         engine.facts.device_name or "",
         *(f"{note.severity.value}: {note}" for note in engine.notes[:1]),
     ]
     return " · ".join(printable(part) for part in parts if part)
 
 
-def _boxes(engine: Engine, layers: Sequence[int], keys: Sequence[str]) -> dict[int, str]:
-    """Return the text in the box of each layer: a long value has its own lines, short ones stand side by side."""
-    boxes = {layer: [""] for layer in layers}
-    for key in keys:
-        column, values = engine.columns[key], engine.column(key)[list(layers)]
-        is_long = column.is_free_text or key.endswith(("_shapes", "_formats"))
-        for layer, value in zip(layers, plain_values(values), strict=True):
-            text = "" if value is None else column.format(value, with_unit=True)
-            if is_long and text:
-                wrapped = textwrap.wrap(shorten_middle(text, _MOST_LINES * _WIDEST), _WIDEST)
-                boxes[layer] += [*wrapped, ""]
-            elif text:
-                boxes[layer][-1] += f" · {text}" if boxes[layer][-1] else text
-    return {layer: "\n".join(filter(None, lines)) for layer, lines in boxes.items()}
-
-
-def _fills(engine: Engine, layers: Sequence[int], color_by: str) -> dict[int, str]:
+def _choose_fills(frame: pd.DataFrame, color_by: str) -> list[str]:
     if color_by != "latency":
-        words = engine.column(color_by)[list(layers)]
-        return {
-            layer: _lighten(choose_color(word))
-            for layer, word in zip(layers, plain_values(words), strict=True)
-        }
-    times = engine.layers["latency_ms"][list(layers)].astype(float)
-    top = times.max()
+        return [_mix(choose_color(word), 0.25) for word in plain_values(frame[color_by])]
+    times = frame["latency_ms"].astype(float).fillna(0.0).clip(lower=0.0)
     # By the square root of the share of the slowest: otherwise all but a few would be white.
-    shares = [math.sqrt(time / top) if top > 0 and time > 0 else 0.0 for time in times]
-    return {layer: _mix(_HOT, 0.72 * share) for layer, share in zip(layers, shares, strict=True)}
+    return [_mix(_HOT, 0.72 * math.sqrt(time / (times.max() or 1.0))) for time in times]
 
 
-def _lighten(color: str) -> str:
-    rgb = tuple(int(color[place : place + 2], 16) for place in (1, 3, 5))
-    return _mix(rgb, 0.25)
-
-
-def _mix(rgb: tuple[int, ...], share: float) -> str:
-    return "#" + "".join(f"{round(255 * (1 - share) + value * share):02x}" for value in rgb)
+def _mix(color: str, share: float) -> str:
+    """Return a color mixed with white."""
+    parts = (int(color[place : place + 2], 16) for place in (1, 3, 5))
+    return "#" + "".join(f"{round(255 * (1 - share) + value * share):02x}" for value in parts)
 
 
 def _quote(text: str, *, is_tooltip: bool = False) -> str:
@@ -446,14 +333,15 @@ def draw(dot: str, form: str) -> bytes:
 _LAYERS, _QUERIES = 1, 2
 """Process ids."""
 _TRACKS = (
-    (1, None, "start_enqueue_ms", "end_enqueue_ms", "enqueue (host)"),
-    (2, "h2d_ms", "start_h2d_ms", "end_h2d_ms", "host to device"),
-    (3, "compute_ms", "start_compute_ms", "end_compute_ms", "compute"),
-    (4, "d2h_ms", "start_d2h_ms", "end_d2h_ms", "device to host"),
+    ("start_enqueue_ms", "end_enqueue_ms", "enqueue (host)"),
+    ("start_h2d_ms", "end_h2d_ms", "host to device"),
+    ("start_compute_ms", "end_compute_ms", "compute"),
+    ("start_d2h_ms", "end_d2h_ms", "device to host"),
 )
-"""Thread, duration, its stamps, and the name of the track."""
+"""Stamps of a query, and the name of their track."""
 _OVERFLOW = 100
 """Added to a thread for queries that begin before the previous one has ended: events of a thread must not overlap."""
+_ARGUMENTS = ("layer_type", "precision", "latency_ms", "median_ms", "tactic", "onnx_nodes")
 
 
 def write_trace(engine: Engine, layers: Sequence[int]) -> str:
@@ -466,112 +354,57 @@ def write_trace(engine: Engine, layers: Sequence[int]) -> str:
     """
     frame = engine.layers.loc[list(layers)]
     timed = frame[frame["latency_ms"].notna()]
-    queries = list(_trace_queries(measured_queries(engine)))
-    if timed.empty and not queries:
+    events = [*_trace_layers(timed), *_trace_queries(measured_queries(engine))]
+    if not events:
         raise TrexError(f"{engine.name}: no times to trace; needs a profile or timing rows")
     facts = {
         "schema": "trex-tui/trace/1",
         "engine": engine.name,
         "layers": len(timed),
         "layers_without_time": len(frame) - len(timed),
-        "queries": sum(event["ph"] == "X" and event["tid"] % _OVERFLOW == 3 for event in queries),
         "starts_of_layers": "not measured: mean profile times in execution order",
         "diagnostics": list(map(plain_note, engine.notes)),
     }
-    events = [*(_trace_layers(timed) if len(timed) else ()), *queries]
-    return (
-        json.dumps({"traceEvents": events, "displayTimeUnit": "ms", "otherData": facts}, allow_nan=False)
-        + "\n"
-    )
-
-
-def _name_track(process: int, name: str, thread: int | None = None) -> Iterator[dict[str, Any]]:
-    what, order = ("process", process) if thread is None else ("thread", thread)
-    ids = {"pid": process, "tid": thread or 0, "ph": "M", "ts": 0}
-    yield {**ids, "name": f"{what}_name", "args": {"name": name}}
-    yield {**ids, "name": f"{what}_sort_index", "args": {"sort_index": order}}
+    document = {"traceEvents": events, "displayTimeUnit": "ms", "otherData": facts}
+    return json.dumps(document, allow_nan=False) + "\n"
 
 
 def _trace_layers(timed: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    yield from _name_track(_LAYERS, "layers (profile, averages)")
-    threads = {
-        stream: 0 if stream is None else 1 + stream for stream in dict.fromkeys(plain_values(timed["stream"]))
-    }
-    for stream, thread in sorted(threads.items(), key=lambda item: item[1]):
-        yield from _name_track(_LAYERS, "stream unknown" if stream is None else f"stream {stream}", thread)
-    start = 0.0
-    keys = ("layer_type", "precision", "latency_ms", "median_ms", "tactic", "onnx_nodes")
+    start, threads = 0.0, set()
     for index, row in zip(timed.index.tolist(), plain_rows(timed), strict=True):
-        duration = 1000.0 * row["latency_ms"]
-        known = {key: plain(row[key]) for key in keys if row[key] not in (None, ())}
-        place = {
-            "ts": round(start, 6),
-            "dur": round(duration, 6),
-            "pid": _LAYERS,
-            "tid": threads[row["stream"]],
-        }
-        yield {"name": row["name"], "cat": row["kind"], "ph": "X", **place, "args": {"index": index, **known}}
-        start += duration
+        thread = 0 if row["stream"] is None else 1 + row["stream"]
+        if thread not in threads:
+            threads.add(thread)
+            yield _name_track(_LAYERS, thread, f"layers, stream {row['stream']}" if thread else "layers")
+        known = {key: plain(row[key]) for key in _ARGUMENTS if row[key] not in (None, ())}
+        event = _trace_event(_LAYERS, thread, row["name"], start, row["latency_ms"])
+        yield {**event, "cat": row["kind"], "args": {"index": index, **known}}
+        start += row["latency_ms"]
 
 
 def _trace_queries(queries: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    tracks = [
-        track for track in _TRACKS if {track[2], track[3]} <= set(queries) and queries[track[3]].notna().any()
-    ]
-    if not tracks:
-        yield from _trace_durations(queries)
-        return
-    yield from _name_track(_QUERIES, "queries (timing run)")
-    for thread, key, start, end, name in tracks:
-        yield from _trace_track(queries, thread, key, start, end, name)
+    """Yield the queries by their stamps. One that begins while another runs goes to the first free track below."""
+    for track, (start, end, title) in enumerate(_TRACKS, start=1):
+        if not {start, end} <= set(queries):
+            continue
+        known = queries[[start, end]].dropna()
+        known = known[known[end] >= known[start]].sort_values([start, end], kind="stable")
+        free: list[float] = []
+        for row, begin, finish in zip(known.index.tolist(), *known.to_numpy(float).T.tolist(), strict=True):
+            lane = next((lane for lane, until in enumerate(free) if until <= begin), len(free))
+            thread = track + _OVERFLOW * lane
+            if lane == len(free):
+                yield _name_track(_QUERIES, thread, f"{title}, overlapping {lane}" if lane else title)
+            free[lane : lane + 1] = [finish]
+            event = _trace_event(_QUERIES, thread, f"query {row}", begin, finish - begin)
+            yield {**event, "cat": "query", "args": {"row": row}}
 
 
-def _trace_track(
-    queries: pd.DataFrame, thread: int, key: str | None, start: str, end: str, name: str
-) -> Iterator[dict[str, Any]]:
-    """Yield queries by their stamps. A query that begins while another runs goes to the first free track below."""
-    known = queries[[start, end]].dropna()
-    known = known[known[end] >= known[start]].sort_values([start, end], kind="stable")
-    durations = dict(zip(queries.index.tolist(), plain_values(queries[key]), strict=True)) if key else {}
-    events: list[dict[str, Any]] = []
-    free: list[float] = []
-    for row, begin, finish in zip(
-        known.index.tolist(), known[start].tolist(), known[end].tolist(), strict=True
-    ):
-        lane = next((lane for lane, until in enumerate(free) if until <= begin), len(free))
-        free[lane : lane + 1] = [finish]
-        stated = durations.get(row)
-        more = {} if stated is None else {key: stated}
-        events.append(_trace_query(row, thread + _OVERFLOW * lane, begin, finish - begin, more))
-    for lane in range(len(free)):
-        title = name if lane == 0 else f"{name}, overlapping {lane}"
-        yield from _name_track(_QUERIES, title, thread + _OVERFLOW * lane)
-    yield from events
+def _trace_event(process: int, thread: int, name: str, start_ms: float, duration_ms: float) -> dict[str, Any]:
+    stamps = {"ts": round(1000.0 * start_ms, 6), "dur": round(1000.0 * duration_ms, 6)}
+    return {"name": name, "ph": "X", "pid": process, "tid": thread, **stamps}
 
 
-def _trace_query(
-    row: int, thread: int, start_ms: float, duration_ms: float, more: dict[Any, Any]
-) -> dict[str, Any]:
-    place = {
-        "ts": round(1000.0 * start_ms, 6),
-        "dur": round(1000.0 * duration_ms, 6),
-        "pid": _QUERIES,
-        "tid": thread,
-    }
-    return {"name": f"query {row}", "cat": "query", "ph": "X", **place, "args": {"row": row, **more}}
-
-
-def _trace_durations(queries: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield rows with durations only, one after another."""
-    key = next(
-        (key for key in ("compute_ms", "latency_ms") if key in queries and queries[key].notna().any()), None
-    )
-    if key is None:
-        return
-    yield from _name_track(_QUERIES, "queries (timing run; starts unknown)")
-    yield from _name_track(_QUERIES, key, 3)
-    start = 0.0
-    for row, duration in zip(queries.index.tolist(), plain_values(queries[key]), strict=True):
-        if duration is not None and duration >= 0.0:
-            yield _trace_query(row, 3, start, duration, {key: duration})
-            start += duration
+def _name_track(process: int, thread: int, name: str) -> dict[str, Any]:
+    args = {"name": name}
+    return {"name": "thread_name", "ph": "M", "ts": 0, "pid": process, "tid": thread, "args": args}

@@ -12,9 +12,10 @@ from textual.content import Content
 
 from trex_tui.artifacts.kinds import FileKind
 from trex_tui.column import Column, is_missing
+from trex_tui.engine.names import describe_name
 from trex_tui.frames import plain_values
 from trex_tui.report.document import Section
-from trex_tui.report.terms import Term, describe_column, describe_layer_name, explain
+from trex_tui.report.terms import Term, describe_column, explain
 from trex_tui.screens.dialogs import TextDialog
 from trex_tui.text import MISSING, printable
 from trex_tui.widgets.table import Row
@@ -118,7 +119,7 @@ def explain_numbers(numbers: Iterable[Shown], files: Mapping[FileKind, Path]) ->
         if (
             number.column.key == "name"
             and isinstance(number.value, str)
-            and (meaning := describe_layer_name(number.value))
+            and (meaning := describe_name(number.value))
         ):
             yield _fact("here", meaning)
         for path in _find_files(number.column.source, files):
