@@ -84,14 +84,6 @@ class TestInterface:
         assert (stop.value.code, out) == (2, "")
         assert "usage: trex-tui" in err
 
-    @pytest.mark.parametrize("shell", ["bash", "zsh"])
-    def test_completion(self, capsys: pytest.CaptureFixture[str], shell: str) -> None:
-        assert main(["--print-completion", shell]) == 0
-        out, err = capsys.readouterr()
-        assert err == ""
-        for part in ("trex-tui", "summary", "--columns"):
-            assert part in out
-
     def test_without_a_terminal(self, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """A first argument that is no command is a path to explore."""
         assert main([str(sample)]) == 2

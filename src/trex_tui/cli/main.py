@@ -84,13 +84,8 @@ examples:
   trex-tui diff fp16/ int8/ --fail-on 'latency_p99_ms > +5%'
   trex-tui explain p99
 """
-_SHELLS = Words(("bash", "zsh", "tcsh"))
-_LEADING = {"--ascii": 1, "--strict": 1, "--json": 1} | dict.fromkeys(
-    ("--log-file", "--optimization-profile", "--run", "--peak", "--onnx", "--color"), 2
-)
-"""Option that may stand before the command -> number of arguments, including itself."""
+_SHELLS = Words(("bash", "zsh", "fish", "tcsh"))
 _MAY_BEGIN_WITH_MINUS = ("--filter", "--highlight")
-_LIBRARIES = ("pandas", "numpy", "networkx", "rich")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -115,11 +110,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except TrexError as error:
         complain(f"error: {error}")
         return int(error.exit_code)
-    except ModuleNotFoundError as error:
-        if error.name not in _LIBRARIES:
-            return _report_crash(error)
-        complain(f"error: {error.name} is not installed: pip install {error.name}")
-        return ExitCode.BAD_INPUT
     except Exception as error:  # noqa: BLE001 - nobody wants a traceback on the terminal
         return _report_crash(error)
     finally:
@@ -152,9 +142,7 @@ def _prepare_streams() -> None:
 
 def _run(arguments: list[str]) -> int:
     try:
-        if arguments in (["--version"], ["-V"]) or (
-            arguments == ["version"] and not os.path.lexists("version")
-        ):
+        if arguments in (["--version"], ["-V"]):
             sys.stdout.write(f"trex-tui {__version__}\n")
             return ExitCode.OK
         name, arguments = _find_command(arguments)
@@ -172,29 +160,22 @@ def _run(arguments: list[str]) -> int:
 
 
 def _find_command(arguments: list[str]) -> tuple[str | None, list[str]]:
-    """Return the command, None for the program itself, and the arguments after it; options before it go behind it.
+    """Return the command, None for the program itself, and the arguments after it.
 
     Raises:
         TrexError: The first word is neither a path nor a command, but looks like a command.
     """
-    count = 0
-    while count < len(arguments) and (name := arguments[count].partition("="))[0] in _LEADING:
-        count += 1 if name[1] else _LEADING[name[0]]
-    leading, rest = arguments[:count], arguments[count:]
-    word = rest[0] if rest else ""
+    word, *rest = arguments or [""]
     if word in COMMANDS:
-        asks_help = rest[1:] == ["help"] and not os.path.lexists("help")
-        return word, [*leading, *(["--help"] if asks_help else rest[1:])]
+        return word, rest
     if word == "help" and not os.path.lexists(word):
-        words = [other for other in rest[1:] if other != "help"]
-        if not words:
-            return None, ["--help"]
-        if words[0] not in COMMANDS:
-            _suggest_command(words[0])
-            raise TrexError(f"no command {words[0]!r}; `trex-tui --help` lists the commands")
-        return words[0], ["--help"]
+        name = rest[0] if rest else ""
+        if name and name not in COMMANDS:
+            _suggest_command(name)
+            raise TrexError(f"no command {name!r}; `trex-tui --help` lists the commands")
+        return name or None, ["--help"]
     if word.partition("=")[0] in ("-h", "--help", "--print-completion"):
-        return None, rest
+        return None, arguments
     if word and not word.startswith("-") and not os.path.lexists(word):
         _suggest_command(word)
     return "open", arguments
@@ -351,16 +332,17 @@ def _report_crash(error: Exception) -> int:
         import traceback
 
         try:
+            os.makedirs(os.path.dirname(place) or ".", exist_ok=True)  # noqa: PTH103, PTH120
             with open(place, "a", encoding="utf-8", errors="backslashreplace") as log:  # noqa: PTH123
                 log.write(
                     f"== trex-tui {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
                 )
                 log.write(f"{sys.argv}\n")
                 log.writelines(traceback.format_exception(error))
-            details = f"the traceback is in {place}"
+            details = f"report it with {place}"
         except OSError as problem:
             details = f"{place} cannot be written: {problem.strerror}"
-    complain(f"internal error: {words} ({details})")
+    complain(f"internal error: {words}; {details}")
     return ExitCode.INTERNAL_ERROR
 
 
