@@ -126,16 +126,16 @@ _BARE = re.compile(
 )
 """A line of trtexec or of the library without a time stamp, or a result of a run without any prefix; `buildlog.lines` has the
 prefixes in full."""
-_MESSAGE = re.compile(
+MESSAGE = re.compile(
     r"Registered plugin creator - |Plugin creator already registered - |Registering (?:layer|tensor): "
     r"|Searching for input: |Parsing node: |Importing initializer: |Adding network (?:input|output): "
     r"|\[MemUsage(?:Change|Snapshot|Stats)\] |Loaded engine size: |Deserialization required \d"
     r"|Original: \d+ layers|={15} Computing |\*{15} Autotuning |-{15} Timing Runner: |>{15} Chose Runner "
     r"|Tactic: \S+ Time: |Tactic Name: \S+ Tactic: |Engine Layer Information:|Engine generation completed in "
     r"|Applying generic optimizations to the graph|Total (?:Host|Device|Scratch|Activation|Weights) "
-    r"(?:Persistent )?Memory: |Tactic Device request: \d"
+    r"(?:Persistent )?Memory: |Tactic Device request: \d|After [\w -]+: \d+ layers"
 )
-"""Messages that only the library prints, of TensorRT 8 to 11."""
+"""Messages that only the library prints, of TensorRT 8 to 11: such a line needs no prefix."""
 _UNSTAMPED = re.compile(
     r"^(?:\x1b\[[\d;]*m)?(?:\[(?:TensorRT|TRT)\](?: \w+:| \[[VIWEF]\]| {2})"
     r"|(?:VERBOSE|INFO|WARNING|ERROR): \[?(?:TensorRT|TRT)\]?:?)",
@@ -276,7 +276,7 @@ def _is_relayed_log(text: str) -> bool:
         return False
     if _BARE.search(text):
         return True
-    befores = [line[: match.start()] for line in text.splitlines() if (match := _MESSAGE.search(line))]
+    befores = [line[: match.start()] for line in text.splitlines() if (match := MESSAGE.search(line))]
     levels = sum(len(before) <= _LONGEST_PREFIX and _LEVEL.search(before) is not None for before in befores)
     return (levels > 1 and 2 * levels > len(befores)) or (
         bool(befores) and _UNSTAMPED.search(text) is not None

@@ -31,6 +31,12 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0
 _OUT_OF_MEMORY = "exceeds the memory of this machine; use one with more memory"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 GZIP_MARK = b"\x1f\x8b"
+PIECE_BYTES = 32 * 1024
+"""Bytes decoded at once. Larger pieces are slower: their lines no longer fit the processor's cache."""
+_MOST_PACKED = 250
+"""Largest compression ratio. Logs reach about 20, a decompression bomb 1,000."""
+_HARMLESS_BYTES = 4 << 20
+"""Bytes that are decompressed whatever the ratio."""
 _MOST_LEVELS = 16
 _TOO_DEEP = "(nested too deeply)"
 
@@ -137,6 +143,45 @@ def unpack_head(head: bytes, size: int) -> bytes:
     return zlib.decompressobj(wbits=31).decompress(head, size) if head.startswith(GZIP_MARK) else head
 
 
+class PackedError(ValueError):
+    """Compressed data is damaged; the text is the end of a sentence whose subject is the file."""
+
+
+def unpack(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield data after decompression; data that is not compressed as it is. The gzip module would lose what is before damage.
+
+    Raises:
+        PackedError: The data is damaged, truncated, or a decompression bomb.
+    """
+    unpacker = None
+    is_inside = False
+    taken = given = 0
+    for number, data in enumerate(pieces):
+        if number == 0 and data.startswith(GZIP_MARK):
+            unpacker = zlib.decompressobj(wbits=31)
+        if unpacker is None:
+            yield data
+            continue
+        taken += len(data)
+        while data:
+            try:
+                piece = unpacker.decompress(data, PIECE_BYTES)
+            except zlib.error as error:
+                raise PackedError(f"is damaged inside its compression ({error}); {COPY_AGAIN}") from error
+            yield piece
+            given += len(piece)
+            if given > max(_HARMLESS_BYTES, _MOST_PACKED * taken):
+                raise PackedError(f"unpacks to more than {_MOST_PACKED} times its size; unpack it first")
+            is_inside, data = not unpacker.eof, unpacker.unconsumed_tail
+            if unpacker.eof:  # another member may follow
+                data = unpacker.unused_data.lstrip(b"\0")
+                unpacker = zlib.decompressobj(wbits=31)
+    if unpacker is not None:
+        yield unpacker.flush()
+    if is_inside:
+        raise PackedError(f"ends in the middle of its compression; {COPY_AGAIN}")
+
+
 def decode_text(data: bytes) -> str:
     """Decode UTF-8 with or without BOM, or UTF-16 with one (as from a PowerShell redirect); other bytes become U+FFFD."""
     if data[:2] in _UTF16_MARKS:
@@ -160,8 +205,12 @@ def read_text(path: Path, notes: list[Note] | None = None) -> str:
                 message = f"is too large: {size / 2**30:.1f} GiB; at most {MOST_BYTES >> 30} GiB are read, so export less"
                 raise ArtifactError(path, message)
             data = read_fully(file, size)
+            if data.startswith(GZIP_MARK):
+                data = b"".join(unpack([data]))
     except OSError as error:
         raise ArtifactError(path, describe_os_error(error)) from error
+    except PackedError as error:
+        raise ArtifactError(path, str(error)) from error
     except MemoryError as error:
         raise ArtifactError(path, _OUT_OF_MEMORY) from error
     if data[:2] not in _UTF16_MARKS:

@@ -1,4 +1,4 @@
-"""Lines of a log: decoding, the prefixes of every producer, two streams in one file, and the banner.
+"""Lines of a log: decoding, the prefixes of every producer, and the banner.
 
 Whoever prints the messages of the library puts something before them: `PREFIXES` has every form. What docker, journald, a CI
 or Python's logging add in front of that varies without limit, and is learned from lines that show where it ends.
@@ -9,15 +9,15 @@ from __future__ import annotations
 import calendar
 import codecs
 import re
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from trex_tui.artifacts.open import COPY_AGAIN, open_bytes, read_piece
+from trex_tui.artifacts.kinds import MESSAGE
+from trex_tui.artifacts.open import COPY_AGAIN, PIECE_BYTES, PackedError, open_bytes, read_piece, unpack
 from trex_tui.errors import ArtifactError, describe_os_error
 
 # --- prefixes ----------------------------------------------------------------------------------------------------------
@@ -69,17 +69,6 @@ _STAMPED = re.compile(
 STAMP_INSIDE = "/20"
 """Part of every time stamp; a second one after the prefix may mean that two streams were mixed into one line."""
 _FORMS = tuple(re.compile(pattern) for _, pattern in PREFIXES)
-MESSAGE = re.compile(
-    r"Registered plugin creator - |Plugin creator already registered - |Registering (?:layer|tensor): "
-    r"|Searching for input: |Parsing node: |Importing initializer: |Adding network (?:input|output): "
-    r"|\[MemUsage(?:Change|Snapshot|Stats)\] |Loaded engine size: |Deserialization required \d"
-    r"|Original: \d+ layers|={15} Computing |\*{15} Autotuning |-{15} Timing Runner: |>{15} Chose Runner "
-    r"|Tactic: \S+ Time: |Tactic Name: \S+ Tactic: |Fastest Tactic: |Engine Layer Information:"
-    r"|Engine generation completed in "
-    r"|Applying generic optimizations to the graph|Total (?:Host|Device|Scratch|Activation|Weights) "
-    r"(?:Persistent )?Memory: |Tactic Device request: \d|After [\w -]+: \d+ layers"
-)
-"""Messages that only the library prints, of TensorRT 8 to 11: such a line needs no prefix."""
 
 
 class Prefix(NamedTuple):
@@ -104,7 +93,7 @@ def parse_prefix(line: str) -> Prefix:
     """Split one line. A line without any prefix is all message, with no severity."""
     if match := _STAMPED.search(line):
         is_library = bool(match["library"] or match["python"])
-        level = match["level"] or match["python"]
+        level = match["level"] or match["python"] or ""
         return Prefix(
             level, is_library, _parse_stamp(match["stamp"]), line[match.end() :], line[: match.start()]
         )
@@ -205,20 +194,12 @@ def _of_program(relay: re.Pattern[str], name: str) -> re.Pattern[str]:
 
 # --- bytes -------------------------------------------------------------------------------------------------------------
 
-PIECE_BYTES = 32 * 1024
-"""Bytes decoded at once. Larger pieces are slower: their lines no longer fit the processor's cache."""
 LONGEST_LINE = 1 << 20
 """Characters kept per line; metadata of a large Myelin layer takes several hundred thousand."""
 _ENDLESS_LINE = 64 << 20
 """Length from which a line is not text and its file not a log: a file full of zeros."""
-_MOST_PACKED = 250
-"""Largest compression ratio. Logs reach about 20, a decompression bomb 1,000."""
-_HARMLESS_BYTES = 4 << 20
-"""Bytes that are decompressed whatever the ratio."""
-_GZIP = b"\x1f\x8b"
 _ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 """A colour, or another control sequence of a terminal (ECMA-48, 5.4)."""
-_HALF_ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8})?$")
 _LONGEST_BEFORE = 400
 """Maximum number of characters before a banner in its line."""
 
@@ -259,72 +240,24 @@ def read_lines(path: Path, state: ReadState) -> Iterator[list[str]]:
 
 def _decode(file: BinaryIO, state: ReadState) -> Iterator[str]:
     decoder: codecs.IncrementalDecoder | None = None
-    half = ""
-    for data in _read_pieces(file, state):
-        if decoder is None:
-            is_wide = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # as PowerShell redirects
-            decoder = codecs.getincrementaldecoder("utf-16" if is_wide else "utf-8-sig")(errors="replace")
-        text = half + decoder.decode(data)
-        half = ""
-        if "\x1b" in text:
-            text = _ESCAPE.sub("", text)
-            if match := _HALF_ESCAPE.search(text):
-                text, half = text[: match.start()], match[0]
-        yield text
+    try:
+        for data in unpack(_read_pieces(file, state)):
+            if decoder is None:
+                is_wide = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # as PowerShell redirects
+                decoder = codecs.getincrementaldecoder("utf-16" if is_wide else "utf-8-sig")(errors="replace")
+            yield decoder.decode(data)
+    except OSError as error:
+        state.damage = describe_os_error(error, "cannot be read to its end")
+    except PackedError as error:
+        state.damage = str(error)
     if decoder is not None:
-        yield half + decoder.decode(b"", final=True)
+        yield decoder.decode(b"", final=True)
 
 
 def _read_pieces(file: BinaryIO, state: ReadState) -> Iterator[bytes]:
-    """Yield the bytes of a log, decompressed if necessary; `state.damage` has the reason of an early end."""
-    try:
-        data = read_piece(file, PIECE_BYTES)
-        is_packed = data.startswith(_GZIP)
-        unpacker = _Unpacker(state)
-        while data and not state.damage:
-            state.read_bytes += len(data)
-            if is_packed:
-                yield from filter(None, unpacker.unpack(data))
-            else:
-                yield data
-            data = read_piece(file, PIECE_BYTES)
-        if is_packed:
-            yield from filter(None, unpacker.finish())
-    except OSError as error:
-        state.damage = describe_os_error(error, "cannot be read to its end")
-    except zlib.error as error:
-        state.damage = f"is damaged inside its compression ({error}); {COPY_AGAIN}"
-
-
-class _Unpacker:
-    """Decompresses gzip. The gzip module would discard the data before damage."""
-
-    def __init__(self, state: ReadState) -> None:
-        self._state = state
-        self._unpacker = zlib.decompressobj(wbits=31)
-        self._is_inside = False
-        self._given = 0
-
-    def unpack(self, data: bytes) -> Iterator[bytes]:
-        """Yield the data after decompression, until it is more than any log has."""
-        while data:
-            piece = self._unpacker.decompress(data, PIECE_BYTES)
-            yield piece
-            self._given += len(piece)
-            if self._given > max(_HARMLESS_BYTES, _MOST_PACKED * self._state.read_bytes):
-                self._state.damage = (
-                    f"unpacks to more than {_MOST_PACKED} times its size, unlike any log; unpack it first"
-                )
-                return
-            self._is_inside, data = not self._unpacker.eof, self._unpacker.unconsumed_tail
-            if self._unpacker.eof:  # another member may follow
-                data = self._unpacker.unused_data.lstrip(b"\0")
-                self._unpacker = zlib.decompressobj(wbits=31)
-
-    def finish(self) -> Iterator[bytes]:
-        yield self._unpacker.flush()
-        if self._is_inside and not self._unpacker.eof and not self._state.damage:
-            self._state.damage = f"ends in the middle of its compression; {COPY_AGAIN}"
+    while data := read_piece(file, PIECE_BYTES):
+        state.read_bytes += len(data)
+        yield data
 
 
 def _split_lines(texts: Iterator[str], state: ReadState) -> Iterator[list[str]]:
@@ -347,6 +280,8 @@ def _split_lines(texts: Iterator[str], state: ReadState) -> Iterator[list[str]]:
         rest = lines.pop()
         if "\r" in text or (lines and "\r" in lines[0]):
             lines = [line.rstrip("\r") for line in lines]
+        if "\x1b" in text or (lines and "\x1b" in lines[0]):
+            lines = [_ESCAPE.sub("", line) for line in lines]
         if lines:
             yield lines
         if len(rest) > LONGEST_LINE:
@@ -358,99 +293,23 @@ def _split_lines(texts: Iterator[str], state: ReadState) -> Iterator[list[str]]:
         state.cut_off = bool(rest.strip())
 
 
-# --- two streams in one file -------------------------------------------------------------------------------------------
+def split_mixed(line: str) -> tuple[list[Prefix], str]:
+    """Return the messages in a line with time stamps, and the half of another that is left over.
 
-_ON_STDERR = frozenset("WEF")
-_MOST_BETWEEN = 10_000
-"""Lines of stderr after which the second half is no longer expected."""
-
-
-class LogStreams:
-    """Joins lines that were split, and passes on whole lines.
-
-    trtexec writes warnings and errors to stderr, all else to stdout, and both may go to one file. stdout is buffered in
-    blocks, so that a line of it may be split in two, with whole lines of stderr between the halves. The first half is held
-    until the second arrives.
-
-    Args:
-        on_message: Receives a line with a prefix.
-        on_bare: Receives a line without a prefix.
-
-    Attributes:
-        broken: The first half of a line; empty if none is held.
-        lost: Number of dropped lines, whose second half is missing: a number in them may be truncated.
+    stdout is written in blocks, and a block may end in the middle of a line, behind which stderr puts a warning. The rest of
+    the line follows behind the warnings.
     """
-
-    def __init__(self, on_message: Callable[[Prefix], None], on_bare: Callable[[str], None]) -> None:
-        self._on_message = on_message
-        self._on_bare = on_bare
-        self.broken = ""
-        self.lost = 0
-        self._began = self._until = 0
-        self._severity = ""
-
-    def line(self, number: int, line: str) -> None:
-        """Read a line with one prefix, none, or two."""
-        if self.broken and (number > self._until + 1 or number > self._began + _MOST_BETWEEN):
-            self.settle()
-        prefix = parse_prefix(line)
-        if not prefix.severity or (self.broken and prefix.stamp is None):
-            self._without_prefix(number, line)  # a line may also be split between its time stamp and `[TRT]`
-        elif prefix.before or (STAMP_INSIDE in prefix.message and _STAMPED.search(prefix.message)):
-            self._several(number, line, has_rest=bool(prefix.before))
-        else:
-            if self.broken and prefix.severity in _ON_STDERR:
-                self._until, self._severity = number, prefix.severity
-            else:
-                self.settle()
-            self._on_message(prefix)
-
-    def _several(self, number: int, line: str, *, has_rest: bool) -> None:
-        """Read a half line followed by other lines; `has_rest` if the half has no prefix and may continue an earlier half."""
-        starts = [match.start() for match in _STAMPED.finditer(line)][0 if has_rest else 1 :]
-        half = line[: starts[0]]
-        if has_rest and self.broken and len(self.broken) < LONGEST_LINE:
-            half = self.broken + half
-        else:
-            self.settle()
-            self._began = number
-        self.broken, self._until = half, number
-        for start, end in zip(starts, [*starts[1:], len(line)], strict=True):
-            prefix = parse_prefix(line[start:end])
-            self._severity = prefix.severity
-            self._on_message(prefix)
-
-    def _without_prefix(self, number: int, line: str) -> None:
-        match = BANNER.search(line) if "&&&& " in line else None
-        if match is not None:
-            self.settle()
-            self._on_bare(line[match.start() :])
-        elif self.broken and line[:2].isspace() and len(line) > 2 and self._severity in "EF":
-            self._until = number  # of an error of several lines
-            self._on_bare(line)
-        elif self.broken and line:
-            joined, self.broken = self.broken + line, ""
-            self.line(number, joined)
-        elif self.broken:
-            self._hand_on()  # the second half was only the end of the line
-        elif line:
-            self._on_bare(line)
-
-    def settle(self) -> None:
-        """Give up waiting for the second half of a line."""
-        if self.broken and self._severity in _ON_STDERR and parse_prefix(self.broken).severity:
-            self.broken = ""
-            self.lost += 1
-        self._hand_on()
-
-    def _hand_on(self) -> None:
-        line, self.broken = self.broken, ""
-        if line:
-            prefix = parse_prefix(line)
-            if prefix.severity:
-                self._on_message(prefix)
-            else:
-                self._on_bare(line)
+    starts = [match.start() for match in _STAMPED.finditer(line)]
+    parts = [line[start:end] for start, end in zip([0, *starts], [*starts, None], strict=True)]
+    prefixes = list(map(parse_prefix, parts))
+    is_half = [bool(after.severity) and after.severity in "WEF" for after in prefixes[1:]]
+    halves = [part for part, is_cut in zip(parts, is_half, strict=False) if is_cut]
+    whole = [
+        prefix
+        for prefix, is_cut in zip(prefixes, [*is_half, False], strict=True)
+        if prefix.severity and not is_cut
+    ]
+    return whole, halves[-1] if halves else ""
 
 
 # --- banner and versions -----------------------------------------------------------------------------------------------

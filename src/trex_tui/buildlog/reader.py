@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from trex_tui.artifacts.kinds import MESSAGE
 from trex_tui.artifacts.open import gc_paused
 from trex_tui.buildlog.command import find_requests, options_of_command
 from trex_tui.buildlog.layer_lists import with_kernel_names
 from trex_tui.buildlog.lines import (
     LONGEST_LINE,
-    MESSAGE,
     STAMP_INSIDE,
-    LogStreams,
     Prefix,
     ReadState,
     parse_prefix,
     read_lines,
+    split_mixed,
     version_of_library,
 )
 from trex_tui.buildlog.messages import FIGURE, KEY, Messages, table_of
@@ -94,7 +94,8 @@ class _Reader:
         self._runs = Runs()
         self._spans = Spans(wanted)
         self._messages = Messages()
-        self._streams = LogStreams(self._on_message, self._on_bare)
+        self._lost = 0
+        self._half = ""
         self._library: tuple[str, str] | None = None
         self._builds = 0
         self._block = ""
@@ -116,7 +117,7 @@ class _Reader:
                 self._number = number
                 # Most lines of a verbose log are the library's, of the same second, and whole.
                 known = self._frequent.get(line[:_PREFIX])
-                if known is None or self._streams.broken or line.find(STAMP_INSIDE, _PREFIX) >= 0:
+                if known is None or self._half or line.find(STAMP_INSIDE, _PREFIX) >= 0:
                     self._line(line)
                     continue
                 if known.stamp != self._now:
@@ -130,19 +131,37 @@ class _Reader:
                     self._other(number, message)
             if progress is not None:
                 progress(self._state.read_bytes)
-        self._streams.settle()
+        self._lost += bool(self._half)
         self._spans.add(self._span, number)
         return self._finished()
 
     def _line(self, line: str) -> None:
-        if not self._streams.broken and (not line or (line.startswith("&&&& ") and STAMP_INSIDE not in line)):
+        if self._is_bare and not self._span.lists.is_open:  # a log without any prefix
+            handler = self._heads.get(line[:KEY])
+            if handler is not None:
+                handler(self._number, line)
+                return
+        if not line and not self._half:
             self._on_bare(line)
             return
-        if line.startswith("["):
-            prefix = parse_prefix(line[:_PREFIX])
-            if prefix.stamp is not None and prefix.is_library and not prefix.message and not prefix.before:
-                self._frequent[line[:_PREFIX]] = prefix
-        self._streams.line(self._number, line)
+        prefix = parse_prefix(line)
+        if self._half and (prefix.stamp is None or prefix.before) and not line.startswith(("&&&& ", "  ")):
+            line, self._half = self._half + line, ""  # the rest of a line that a warning has split
+            prefix = parse_prefix(line)
+        if prefix.stamp is not None and (prefix.before or STAMP_INSIDE in prefix.message):
+            prefixes, self._half = split_mixed(line)
+            for prefix in prefixes:
+                self._on_message(prefix)
+            return
+        if not prefix.severity:
+            self._on_bare(line)
+            return
+        if self._half and prefix.severity not in "WEF":
+            self._lost += 1
+            self._half = ""
+        if prefix.is_library and line[3:4] == "/" and len(prefix.message) == len(line) - _PREFIX:
+            self._frequent[line[:_PREFIX]] = parse_prefix(line[:_PREFIX])
+        self._on_message(prefix)
 
     # --- spans ------------------------------------------------------------------------------------------------------------
 
@@ -590,8 +609,8 @@ class _Reader:
                 f"has lines of more than {LONGEST_LINE} characters ({state.shortened}), which were cut there"
             )
             yield note(Severity.WARNING, message)
-        if self._streams.lost:
-            message = f"has lines whose second half is missing ({self._streams.lost}), which were left out"
+        if self._lost:
+            message = f"has lines whose second half is missing ({self._lost}), which were left out"
             yield note(Severity.WARNING, message)
         if self._builds > 1:
             which = "the last one" if self._wanted is None else f"the one of run {self._wanted}"
