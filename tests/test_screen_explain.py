@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -24,9 +23,6 @@ async def test_the_numbers_of_a_row_are_explained_and_the_first_is_copied():
         text = await e.see("exactly 18.411214953271028")
         for word in ("latency_pct", "100 · latency_ms / Σ latency_ms", "averageMs"):
             assert word in text
-        assert "resnet-qat.onnx.engine.profile" in re.sub(
-            r"[\s│┃]", "", text
-        )  # a long path goes on in the next line
         await e.press("y")
         assert e.app.clipboard == "18.411214953271028"
         await e.press("escape")
