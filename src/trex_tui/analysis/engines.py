@@ -138,10 +138,10 @@ def _accuracy(engine: Engine, measure: str, choose: Callable[[Iterable[float]], 
     """Return a measure of the worst output against the reference; None without a result beside the engine."""
     path = engine.files.get(FileKind.ACCURACY)
     try:
-        outputs = read_accuracy(path).outputs if path else ()
+        outputs = read_accuracy(path) if path else []
     except ArtifactError:
         return None
-    known = [value for output in outputs if (value := output.values.get(measure)) is not None]
+    known = [value for output in outputs if (value := output.get(measure)) is not None]
     return choose(known) if known else None
 
 

@@ -26,7 +26,7 @@ examples:
 def add_arguments(parser: CommandParser) -> None:
     add_paths(parser)
     parser.add_argument(
-        "--batch", type=positive, metavar="N", help="samples per query; default: first extent of the inputs"
+        "--batch", type=positive, metavar="N", help="samples per query; default: dim 0 of the inputs"
     )
     parser.add_argument(
         "--charts", action="store_true", help="add histogram, percentiles and latency over time"

@@ -1,7 +1,7 @@
 """Remedies that fit: sentences whose options TensorRT's version, the GPU and the producer of an engine have.
 
 A remedy may have alternatives, the best first. The options and features that each names are looked up in
-`analysis.options.OPTIONS`, so that no remedy needs a condition of its own.
+`analysis.releases.OPTIONS`, so that no remedy needs a condition of its own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from trex_tui.analysis.device import INTEGRATED, find_capability
-from trex_tui.analysis.options import OPTIONS, Version, parse_version
+from trex_tui.analysis.releases import OPTIONS, Version, parse_version
 from trex_tui.engine.model import Engine
 from trex_tui.text import join_words
 

@@ -72,7 +72,7 @@ _BINDINGS = {
     "NC/32DHW32": ("cdhw32", "FP16 INT8"),
 }
 """Layout -> its name in trtexec's `--inputIOFormats`, and the types that a binding can have in it (developer guide,
-I/O formats). Versions that differ are features of `analysis.options.OPTIONS`: `fp16:chw4`.
+I/O formats). Versions that differ are features of `analysis.releases.OPTIONS`: `fp16:chw4`.
 """
 _PACKED = {"NHWC2": "NC/2HW2", "NHWC4": "NC/4HW4"}
 """Layouts that can be bound only as another one, with the same order of bytes if all channels fit one vector."""

@@ -298,8 +298,8 @@ def _describe_layers(join: BuildJoin) -> str:
 
 def _describe_options(trace: BuildTrace, engine: Engine) -> dict[str, str]:
     """Return precision, memory pools and shapes, and the memory of the engine."""
-    built = {row["key"]: row["text"] for row in plain_rows(build_settings(engine)) if not row["is_default"]}
-    ran = {row["key"]: row["text"] for row in plain_rows(run_settings(engine)) if not row["is_default"]}
+    built = {option.key: option.text for option in build_settings(engine) if not option.is_default}
+    ran = {option.key: option.text for option in run_settings(engine) if not option.is_default}
     profiles, shapes = (
         cut_end(built.get("optimization_profiles", ""), _LONGEST),
         cut_end(ran.get("shapes", ""), _LONGEST),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,6 +11,7 @@ from trex_tui.analysis.device import FACTS as DEVICE
 from trex_tui.analysis.device import find_device
 from trex_tui.analysis.options import (
     SETTINGS,
+    StatedOption,
     build_run,
     build_settings,
     device_differences,
@@ -20,7 +21,7 @@ from trex_tui.analysis.options import (
     timed_run,
 )
 from trex_tui.artifacts.kinds import FileKind
-from trex_tui.column import Column
+from trex_tui.column import Column, by_key
 from trex_tui.engine.model import Engine
 from trex_tui.frames import plain_rows
 from trex_tui.report.document import Fact, Section
@@ -30,19 +31,14 @@ _CUT = "truncated in the metadata; complete in the log"
 _LOGS = (FileKind.BUILD_LOG, FileKind.PROFILE_LOG)
 _LONGEST_VALUE = 200
 _MOST_BINDINGS = 6
-_USUAL = frozenset({"", "-1", "0", "disabled", "default", "none", "model"})
-"""Values of unknown options that are probably the default."""
-MODEL = {
-    column.key: column
-    for column in (
-        Column("file", "File", "Model that the engine was built from."),
-        Column("format", "Format", "Format of the model."),
-        Column("marked_outputs", "Marked outputs", "Tensors marked as outputs."),
-        Column("inputs", "Inputs", "Inputs of the network.", source="layer information"),
-        Column("outputs", "Outputs", "Outputs of the network.", source="layer information"),
-        Column("batch", "Batch", "Samples per query.", source="inputs, else options of the run or the build"),
-    )
-}
+MODEL = by_key(
+    Column("file", "File", "Model that the engine was built from."),
+    Column("format", "Format", "Format of the model."),
+    Column("marked_outputs", "Marked outputs", "Tensors marked as outputs."),
+    Column("inputs", "Inputs", "Inputs of the network.", source="layer information"),
+    Column("outputs", "Outputs", "Outputs of the network.", source="layer information"),
+    Column("batch", "Batch", "Samples per query.", source="inputs, else options of the run or the build"),
+)
 _DEVICE_TEXTS: dict[str, Callable[[Any], str]] = {
     "sms": str,
     "clock_ghz": "{:g} GHz".format,
@@ -156,25 +152,19 @@ def _describe_differences(engine: Engine) -> Iterator[str]:
         yield f"Built on {built}; run on {ran}. Tactics were timed on the build GPU."
 
 
-def _settings_section(key: str, settings: pd.DataFrame, sentence: str) -> Section:
+def _settings_section(key: str, settings: Sequence[StatedOption], sentence: str) -> Section:
     facts: list[Fact] = []
-    other: dict[str, str] = {}
-    defaults: list[str] = []
-    missing: dict[str, str] = {}
-    for row in plain_rows(settings):
-        text = f"{MISSING} ({_CUT})" if row["is_cut"] else _fit(row["text"])
-        if row["key"] is None:
-            other[row["label"]] = row["text"]
-            is_usual = row["text"].lower() in _USUAL
-            facts.append(Fact(Column("", printable(row["label"])), None, text, is_folded=is_usual))
-            continue
-        defaults += [row["key"]] if row["is_default"] else []
-        missing |= {row["key"]: _CUT} if row["is_cut"] else {}
-        column, value = SETTINGS[row["key"]], row["value"]
+    for option in settings:
+        column = Column("", printable(option.label)) if option.key is None else SETTINGS[option.key]
+        value, text = option.value, f"{MISSING} ({_CUT})" if option.is_cut else _fit(option.text)
         if column.unit.name and isinstance(value, int | float) and not isinstance(value, bool):
             text = f"{value:g} {column.unit.name}"
-        facts.append(Fact(column, value, text, is_folded=bool(row["is_folded"])))
-    data: dict[str, Any] = {"other": other, "at_default": defaults, "missing": missing}
+        facts.append(Fact(column, value, text, is_folded=option.is_folded))
+    data: dict[str, Any] = {
+        "other": {option.label: option.text for option in settings if option.key is None},
+        "at_default": [option.key for option in settings if option.is_default],
+        "missing": {option.key or option.label: _CUT for option in settings if option.is_cut},
+    }
     return Section(key, key.capitalize(), facts, [] if facts else [sentence], data=data if facts else None)
 
 
