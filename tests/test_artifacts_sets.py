@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import socket
@@ -24,6 +25,7 @@ from helpers import (
     write_files,
     write_json,
 )
+from trex_tui.api import load_engine
 from trex_tui.artifacts.discover import ArtifactSet, Discovery, find_one, find_sets, name_sets
 from trex_tui.artifacts.kinds import FileKind
 from trex_tui.artifacts.stems import engine_stem
@@ -545,3 +547,18 @@ def test_a_named_file_is_opened_without_notes_on_its_neighbours(tmp_path: Path) 
     (only / "other.profile.json").write_text('[{"name": "x", ')
     assert len(find_sets(only).sets[0].notes) == 1
     assert find_sets(only / "a.graph.json").sets[0].notes == ()
+
+
+def test_packed_json_is_read(tmp_path: Path) -> None:
+    for path in sorted((REPOSITORY / "sample_artifacts" / "resnet-a100" / "fp16").glob("*.json")):
+        (tmp_path / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+    packed, plain = (
+        load_engine(tmp_path),
+        load_engine(REPOSITORY / "sample_artifacts" / "resnet-a100" / "fp16"),
+    )
+    assert (packed.name, [kind.value for kind in packed.files]) == (
+        plain.name,
+        [kind.value for kind in plain.files],
+    )
+    assert packed.latency_sum_ms == plain.latency_sum_ms
+    assert len(packed.queries) == len(plain.queries)

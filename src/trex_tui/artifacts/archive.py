@@ -106,11 +106,6 @@ def _extract(archive: zipfile.ZipFile, member: zipfile.ZipInfo, root: Path, path
     return target
 
 
-def find_archive(file: Path) -> Path | None:
-    """Return the archive that a file was unpacked from; None for other files."""
-    return next((archive for root, archive in ARCHIVES.items() if root in file.parents), None)
-
-
 def _make_directory(archive: Path) -> Path:
     """Return a new temporary directory for an archive, which is removed at exit."""
     remove_stale(Path(tempfile.gettempdir()), _PREFIX, "")

@@ -10,7 +10,6 @@ import json
 import re
 import shlex
 import zlib
-from collections.abc import Container
 from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +18,6 @@ from trex_tui.artifacts.layer_info import PRINTED_LAYER
 from trex_tui.artifacts.layer_times import NAME_KEYS, find_layer_times
 from trex_tui.artifacts.open import (
     COPY_AGAIN,
-    GZIP_MARK,
     decode_text,
     parse_head,
     parse_json,
@@ -27,7 +25,6 @@ from trex_tui.artifacts.open import (
     unpack_head,
 )
 from trex_tui.artifacts.plan import has_plan_mark, read_plan_head
-from trex_tui.artifacts.polygraphy import ENGINE_TEXT
 from trex_tui.artifacts.power import find_producer
 from trex_tui.artifacts.profile import ENGINE_TRACE, TABLE_HEADING
 from trex_tui.artifacts.stems import OUTPUT_DIFF, is_canonical, names_power_log, would_be_used
@@ -86,11 +83,6 @@ _WORDS = {
     FileKind.IDLE_POWER: "record of idle power",
 }
 LOG_KINDS = (FileKind.BUILD_LOG, FileKind.PROFILE_LOG)
-
-
-def kind_of_build_log(kinds: Container[FileKind]) -> FileKind | None:
-    """Return the log to read: that of the build, else that of a run, which may include the build; None without logs."""
-    return next((kind for kind in LOG_KINDS if kind in kinds), None)
 
 
 class Recognition(NamedTuple):
@@ -199,12 +191,7 @@ def recognize(path: Path) -> Recognition:
         text = ""
     if not text:
         return Recognition(None, f"is a damaged gzip file; {COPY_AGAIN}", is_damaged=True)
-    found = _recognize_text(text, path)
-    if not head.startswith(GZIP_MARK) or found.kind in LOG_KINDS:
-        return found
-    if text.lstrip()[:1] in ("{", "["):
-        return Recognition(None, "is compressed JSON; unpack it first", is_damaged=True)
-    return Recognition(None, f"is a gzip file without a log of trtexec; {_NAME_A_FILE}")
+    return _recognize_text(text, path)
 
 
 def describe_unopened(path: Path, error: OSError) -> str:
@@ -220,7 +207,7 @@ def _recognize_text(text: str, path: Path) -> Recognition:
     body = _without_quotes(text.lstrip("\ufeff \t\r\n"))
     if body.startswith("{"):
         return _recognize_object(body, path)
-    if PRINTED_LAYER.match(body) or ENGINE_TEXT in text:
+    if PRINTED_LAYER.match(body):
         return Recognition(FileKind.GRAPH)
     has_stamps = _STAMP.search(text) is not None
     if TABLE_HEADING.search(text) and not has_stamps:

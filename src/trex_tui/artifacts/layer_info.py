@@ -2,7 +2,7 @@
 
 TensorRT 8.2 to 10 write `{"Layers": […], "Bindings": […]}`; 11 writes `I/O Tensors` instead of `Bindings`; Torch-TensorRT
 dumps a bare list of layers; programs that ask the inspector for one layer after the other print an object for each. Engines
-built without `--profilingVerbosity=detailed` list strings instead of objects. Polygraphy prints a text of its own.
+built without `--profilingVerbosity=detailed` list strings instead of objects.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from trex_tui.artifacts.open import parse_documents, parse_json, read_text
-from trex_tui.artifacts.polygraphy import ENGINE_TEXT, read_engine_text
 from trex_tui.errors import ArtifactError, Note, Severity
 
 NAMES_ONLY = "has layer names only (no shapes, types, tactics): build with --profilingVerbosity=detailed"
@@ -81,8 +80,6 @@ def read_layer_info(path: Path) -> LayerInfo:
 
 def _parse(text: str, path: Path) -> Any:  # noqa: ANN401 - JSON is whatever the file holds
     """Return the root of the file; that of `IEngineInspector` for every other form."""
-    if ENGINE_TEXT in text:
-        return read_engine_text(text, path)
     if PRINTED_LAYER.search(text):
         pieces = PRINTED_LAYER.split(text)
         layers = [parse_json(piece, path) for piece in pieces[2::2]]

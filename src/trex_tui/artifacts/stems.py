@@ -14,8 +14,8 @@ OUTPUT_DIFF = "output_diff.json"
 """Comparison of outputs, known by its name."""
 _CANONICAL = re.compile(
     r"(?P<stem>.+?)\.(?:"
-    r"(?:graph|profile|timing|build\.metadata|profile\.metadata|metadata|capture)\.json"
-    r"|(?:build|profile)\.log(?:\.gz)?"
+    r"(?:(?:graph|profile|timing|build\.metadata|profile\.metadata|metadata|capture)\.json"
+    r"|(?:build|profile)\.log)(?:\.gz)?"
     r"|monitor\.csv"
     r"|engine|plan|trt|tea)",
     re.IGNORECASE | re.DOTALL,
@@ -91,7 +91,8 @@ def engine_stem(path: Path) -> str:
     base = _EXTENSION.sub("", path.name)
     words = list(_WORD.finditer(base))
     first, last = 0, len(words)
-    roles = _ROLE_WORDS if path.suffix.lower() == ".json" else _ROLE_WORDS | _MONITOR_WORDS
+    is_json = path.name.lower().endswith((".json", ".json.gz"))
+    roles = _ROLE_WORDS if is_json else _ROLE_WORDS | _MONITOR_WORDS
     while last > first and words[last - 1].group().lower() in roles:
         last -= 1
     if last == len(words):
