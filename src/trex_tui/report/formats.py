@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
 from importlib import import_module
@@ -38,13 +37,11 @@ class Writer(NamedTuple):
         write: Returns the content of a file.
         endings: Of file names.
         has_notes: The content has the notes of the document; else they are written beside it.
-        is_table: It needs a document with one table.
     """
 
     write: Callable[[Document], str | bytes]
     endings: tuple[str, ...]
     has_notes: bool = True
-    is_table: bool = False
 
 
 # Text
@@ -112,15 +109,17 @@ def section_markdown(section: Section) -> Iterable[str]:
 
 
 def _markdown_table(section: Section) -> Iterable[str]:
+    from trex_tui.frames import is_number, plain_values
+
     assert section.frame is not None
     columns = [
         [_shorten(section, column, text) for text in cells]
         for column, cells in zip(section.columns, section.cells(), strict=True)
     ]
     titles = [column.title for column in section.columns]
-    rules = ["---:" if _is_number(section.frame[column.key]) else "---" for column in section.columns]
+    rules = ["---:" if is_number(section.frame[column.key]) else "---" for column in section.columns]
     if section.bar:
-        values = [value or 0.0 for value in _plain_column(section.frame[section.bar])]
+        values = [value or 0.0 for value in plain_values(section.frame[section.bar])]
         top = max(values, default=0.0) or 1.0
         columns.append([format_bar(value / top, _BAR_CELLS) for value in values])
         titles, rules = [*titles, ""], [*rules, "---"]
@@ -162,37 +161,27 @@ def _write_picture(document: Document, *, is_svg: bool) -> str | bytes:
 
 
 def _write_csv(document: Document) -> str:
-    return write_csv(_join_tables(document, _join_values))
-
-
-def write_csv(frame: pd.DataFrame) -> str:
     """Return a header line and a line per row; unknown values are empty.
 
     A text that a spreadsheet would take for a formula is prefixed by `'`, which spreadsheets do not show. Characters that
     CSV readers cannot handle are escaped. Numbers are unchanged, with all their digits.
     """
-    columns = [map(_guard, _plain_column(frame[key])) for key in frame]
-    return _csv_lines(list(map(str, frame)), zip(*columns, strict=True))
-
-
-def _csv_lines(headings: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(map(_guard, headings))
-    writer.writerows(rows)
-    return text.getvalue()
+    frame = _join_tables(document, lambda value: _guard(_join_values(value)))
+    return str(frame.rename(columns=_guard).to_csv(index=False, lineterminator="\n"))
 
 
 def write_notes(notes: Iterable[Note]) -> str:
     """Return notes as CSV, for a file beside a result without room for them."""
-    rows = [plain_note(note) for note in notes]
-    return _csv_lines(NOTE_KEYS, ([_guard(row[key]) for key in NOTE_KEYS] for row in rows))
+    import pandas as pd
+
+    frame = pd.DataFrame(map(plain_note, notes), columns=NOTE_KEYS)
+    return str(frame.map(_guard).to_csv(index=False, lineterminator="\n"))
 
 
 NOTE_KEYS = ("severity", "file", "where", "message")
 
 
-def _guard(value: object) -> object:
+def _guard(value: Any) -> Any:  # noqa: ANN401 - a cell
     if not isinstance(value, str):
         return value
     shown = printable(value)
@@ -202,20 +191,17 @@ def _guard(value: object) -> object:
 def _write_parquet(document: Document) -> bytes:
     """Return Parquet; the schema and the notes are metadata."""
     _require("pyarrow", "Parquet", "parquet")
-    frame = _join_tables(document, lambda value: _valid(list(value) if isinstance(value, tuple) else value))
-    frame.attrs = {"schema": document.schema, "title": document.title, "notes": _write_json_notes(document)}
-    data = io.BytesIO()
-    frame.to_parquet(data, engine="pyarrow", index=False)
-    return data.getvalue()
-
-
-def _write_json_notes(document: Document) -> list[str]:
-    return [f"{note.severity.value}: {note}" for note in document.all_notes()]
+    frame = _join_tables(document, _valid)
+    notes = [f"{note.severity.value}: {note}" for note in document.all_notes()]
+    frame.attrs = {"schema": document.schema, "title": document.title, "notes": notes}
+    return bytes(frame.to_parquet(engine="pyarrow", index=False))
 
 
 def _valid(value: Any) -> Any:  # noqa: ANN401 - a cell
     """Escape what UTF-8 cannot hold: lone surrogates."""
-    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _write_xlsx(document: Document) -> bytes:
@@ -223,27 +209,21 @@ def _write_xlsx(document: Document) -> bytes:
     _require("xlsxwriter", "Excel", "xlsx")
     import pandas as pd
 
+    def convert(value: Any) -> str:  # noqa: ANN401 - a cell
+        return "" if value is None else shorten_middle(printable(str(_join_values(value))), _MOST_IN_CELL)
+
+    sheets = {document.key: _join_tables(document, convert)}
+    if notes := document.all_notes():
+        sheets["notes"] = pd.DataFrame(map(plain_note, notes), columns=NOTE_KEYS)
     data = io.BytesIO()
-    options = {"strings_to_formulas": False, "strings_to_urls": False}
-    with pd.ExcelWriter(data, engine="xlsxwriter", engine_kwargs={"options": options}) as workbook:
+    options = {"options": {"strings_to_formulas": False, "strings_to_urls": False}}
+    with pd.ExcelWriter(data, engine="xlsxwriter", engine_kwargs=options) as workbook:
         # Equal results give equal files.
-        title = printable(document.title)[:255]
-        workbook.book.set_properties(
-            {"created": datetime(2000, 1, 1), "title": title, "comments": document.schema}
-        )
-        frame = _join_tables(document, lambda value: shorten_middle(str(_guardless(value)), _MOST_IN_CELL))
-        _write_sheet(workbook, document.key, frame)
-        if notes := document.all_notes():
-            _write_sheet(workbook, "notes", pd.DataFrame(map(plain_note, notes), columns=NOTE_KEYS))
+        workbook.book.set_properties({"created": datetime(2000, 1, 1), "comments": document.schema})
+        for name, frame in sheets.items():
+            frame.to_excel(workbook, sheet_name=name, index=False, freeze_panes=(1, 0))
+            workbook.sheets[name].autofilter(0, 0, max(1, len(frame)), max(0, len(frame.columns) - 1))
     return data.getvalue()
-
-
-def _write_sheet(workbook: pd.ExcelWriter, name: str, frame: pd.DataFrame) -> None:
-    frame.to_excel(workbook, sheet_name=name, index=False, freeze_panes=(1, 0))
-    sheet = workbook.sheets[name]
-    sheet.autofilter(0, 0, max(1, len(frame)), max(0, len(frame.columns) - 1))
-    for position, key in enumerate(frame):
-        sheet.set_column(position, position, 12 if _is_number(frame[key]) else 48 if key == "name" else 18)
 
 
 def _require(module: str, format_name: str, extra: str) -> None:
@@ -269,27 +249,22 @@ def _join_tables(document: Document, convert: Callable[[Any], Any]) -> pd.DataFr
     """
     import pandas as pd
 
-    tables = [
-        (part, section)
-        for part, section in document.walk()
-        if section.frame is not None and not section.is_aside
-    ]
-    if len({section.key for _, section in tables}) != 1:
-        found = f"{plural(len(tables), 'table')}" if tables else "no table"
+    from trex_tui.frames import plain_values
+
+    tables = [(part.title, section.key, section.frame) for part, section in document.walk()
+              if section.frame is not None and not section.is_aside]  # fmt: skip
+    if len({key for _, key, _ in tables}) != 1:
+        found = plural(len(tables), "table") if tables else "no table"
         raise TrexError(f"this format is for one table, the result has {found}; use --format json")
-    frames = []
-    for part, section in tables:
-        assert section.frame is not None
-        frame = section.frame.copy()
-        if document.parts:
-            frame.insert(0, "engine", part.title)
-        frames.append(frame)
+    frames = [frame.copy() for _, _, frame in tables]
+    if document.parts:
+        for (title, _, _), frame in zip(tables, frames, strict=True):
+            frame.insert(0, "engine", title)
     table = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
     for key in table:
-        if not pd.api.types.is_numeric_dtype(table[key]) and not pd.api.types.is_bool_dtype(table[key]):
-            table[key] = pd.Series(
-                [convert(v) for v in _plain_column(table[key])], index=table.index, dtype=object
-            )
+        if not pd.api.types.is_numeric_dtype(table[key]):
+            values = map(convert, plain_values(table[key]))
+            table[key] = pd.Series(list(values), index=table.index, dtype=object)
     return table
 
 
@@ -298,31 +273,15 @@ def _join_values(value: Any) -> Any:  # noqa: ANN401 - a cell
     return ";".join(map(str, value)) if isinstance(value, tuple | list) else value
 
 
-def _guardless(value: Any) -> Any:  # noqa: ANN401 - a cell
-    return "" if value is None else printable(str(_join_values(value)))
-
-
-def _plain_column(series: pd.Series) -> list[Any]:
-    from trex_tui.frames import plain_values
-
-    return plain_values(series)
-
-
-def _is_number(series: pd.Series) -> bool:
-    from trex_tui.frames import is_number
-
-    return is_number(series)
-
-
 WRITERS = {
     "text": Writer(_write_text, ("txt",)),
     "json": Writer(_write_json, ("json",)),
-    "jsonl": Writer(_write_jsonl, ("jsonl",), has_notes=False, is_table=True),
-    "csv": Writer(_write_csv, ("csv",), has_notes=False, is_table=True),
+    "jsonl": Writer(_write_jsonl, ("jsonl",), has_notes=False),
+    "csv": Writer(_write_csv, ("csv",), has_notes=False),
     "md": Writer(_write_markdown, ("md", "markdown")),
     "html": Writer(_write_html, ("html", "htm")),
-    "xlsx": Writer(_write_xlsx, ("xlsx",), is_table=True),
-    "parquet": Writer(_write_parquet, ("parquet",), is_table=True),
+    "xlsx": Writer(_write_xlsx, ("xlsx",)),
+    "parquet": Writer(_write_parquet, ("parquet",)),
     "svg": Writer(partial(_write_picture, is_svg=True), ("svg",), has_notes=False),
     "png": Writer(partial(_write_picture, is_svg=False), ("png",), has_notes=False),
 }

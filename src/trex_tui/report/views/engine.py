@@ -26,7 +26,7 @@ from trex_tui.analysis.structure import (
     stream_totals,
 )
 from trex_tui.artifacts.kinds import FileKind
-from trex_tui.column import Column
+from trex_tui.column import Column, by_key
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Engine
 from trex_tui.errors import Severity
@@ -80,24 +80,21 @@ _OBJECTS = (
 _TABLES = ("runs", "by_kind", "by_precision", "by_tensor_cores", "by_device", "layer_energy")
 _WITHOUT_FILES: dict[str, object] = {**dict.fromkeys(_OBJECTS), **{key: [] for key in _TABLES}}
 """Keys for programs that other files would fill: every summary has them."""
-ENGINE = {
-    column.key: column
-    for column in (
-        Column("tensorrt_version", "TensorRT", "Version of TensorRT.", source="plan, log or manifest"),
-        Column(
-            "precision",
-            "Precision",
-            "Precision of the main work: of the slowest convolutions, GEMMs and attention.",
-        ),
-        Column("layers", "Layers", "Number of layers, no-ops included."),
-        Column(
-            "latency_sum_ms",
-            "Layer times",
-            "Sum of the layer times; usually more than the latency.",
-            source="profile",
-        ),
-    )
-}
+ENGINE = by_key(
+    Column("tensorrt_version", "TensorRT", "Version of TensorRT.", source="plan, log or manifest"),
+    Column(
+        "precision",
+        "Precision",
+        "Precision of the main work: of the slowest convolutions, GEMMs and attention.",
+    ),
+    Column("layers", "Layers", "Number of layers, no-ops included."),
+    Column(
+        "latency_sum_ms",
+        "Layer times",
+        "Sum of the layer times; usually more than the latency.",
+        source="profile",
+    ),
+)
 
 
 def summarize(engine: Engine, top: int | None = HOTTEST) -> Document:

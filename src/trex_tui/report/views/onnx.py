@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from trex_tui.analysis.memory import memory_facts
-from trex_tui.column import Column
+from trex_tui.column import Column, by_key
 from trex_tui.engine.model import Engine
 from trex_tui.frames import total
 from trex_tui.report.document import Fact, Section
@@ -19,26 +19,21 @@ if TYPE_CHECKING:
     from trex_tui.engine.onnx_join import OnnxJoin
 
 _MOST_NAMED, _MOST_OPS, _MOST_BLOCKS = 3, 12, 20
-MODEL = {
-    column.key: column
-    for column in (
-        Column("nodes", "Nodes", "Nodes of the ONNX model, with those of subgraphs."),
-        Column("nodes_in_layers", "In layers", "Nodes that a layer has."),
-        Column(
-            "nodes_folded", "Folded", "Nodes that TensorRT computes while it builds: of constants and shapes."
-        ),
-        Column("nodes_in_no_layer", "In no layer", "Names of the other nodes."),
-        Column("layers_with_nodes", "Layers with nodes", "Layers that have nodes of the model."),
-        Column(
-            "latency_with_nodes_ms", "Time with nodes", "Time of the layers that have nodes of the model."
-        ),
-        Column("names_stated", "Names", "Different names of nodes that the layers state."),
-        Column("names_found", "Names found", "Those of them that the model has."),
-        Column("params", "Parameters", "Elements of its weights, equal ones once."),
-        Column("params_bytes", "Weights", "Bytes of its weights, equal ones once."),
-        Column("macs", "MACs", "Multiply-accumulates of the nodes in layers; two operations each."),
-    )
-}
+MODEL = by_key(
+    Column("nodes", "Nodes", "Nodes of the ONNX model, with those of subgraphs."),
+    Column("nodes_in_layers", "In layers", "Nodes that a layer has."),
+    Column(
+        "nodes_folded", "Folded", "Nodes that TensorRT computes while it builds: of constants and shapes."
+    ),
+    Column("nodes_in_no_layer", "In no layer", "Names of the other nodes."),
+    Column("layers_with_nodes", "Layers with nodes", "Layers that have nodes of the model."),
+    Column("latency_with_nodes_ms", "Time with nodes", "Time of the layers that have nodes of the model."),
+    Column("names_stated", "Names", "Different names of nodes that the layers state."),
+    Column("names_found", "Names found", "Those of them that the model has."),
+    Column("params", "Parameters", "Elements of its weights, equal ones once."),
+    Column("params_bytes", "Weights", "Bytes of its weights, equal ones once."),
+    Column("macs", "MACs", "Multiply-accumulates of the nodes in layers; two operations each."),
+)
 
 
 def onnx_sections(engine: Engine) -> Iterator[Section]:

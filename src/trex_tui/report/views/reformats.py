@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from trex_tui.analysis.structure import find_reformats
-from trex_tui.column import Column
+from trex_tui.column import Column, by_key
 from trex_tui.engine.model import Engine
 from trex_tui.engine.names import short_names
 from trex_tui.frames import FLOAT, INT, TEXT, plain_rows, plain_values, total
@@ -15,9 +15,7 @@ from trex_tui.report.document import Section, drop_empty_columns
 from trex_tui.report.views.build import cut_end
 from trex_tui.text import format_ms, format_pct, plural
 
-REFORMATS = {
-    column.key: column
-    for column in (
+REFORMATS = by_key(
         Column("index", "#", "Index of the reformat.", priority=0),
         Column("change", "From → to", "Type and layout before and after.", width=28, priority=0),
         Column("latency_ms", "ms", "Time of the reformat.", source="profile: averageMs", priority=0),
@@ -27,8 +25,7 @@ REFORMATS = {
         Column("why", "Why", "What makes it necessary.", priority=0),
         Column("producer", "After", "First layer that writes its input, and the number of further ones.", priority=2),
         Column("consumer", "For", "First layer that reads its output, and the number of further ones.", priority=2),
-    )
-}  # fmt: skip
+)  # fmt: skip
 """Columns of the reformats."""
 
 

@@ -27,7 +27,7 @@ from trex_tui.analysis.timing import (
 )
 from trex_tui.artifacts.kinds import FileKind
 from trex_tui.buildlog.trace import find_bursts
-from trex_tui.column import Column
+from trex_tui.column import Column, by_key
 from trex_tui.engine.model import Engine
 from trex_tui.frames import FLOAT, plain_values, text_array
 from trex_tui.report.absence import explain_absence, no_queries
@@ -39,50 +39,37 @@ _HEADINGS = {"latency": "latency", "compute": "compute", "enqueue": "enqueue", "
 _COPIES = ("h2d", "d2h")
 _STATISTICS = ("min", "median", "mean", "p90", "p95", "p99", "max")
 _LEAST_PCT_SHOWN = 0.01
-BATCH = {
-    column.key: column
-    for column in (
-        Column("batch", "Batch", "Samples per query.", source="inputs, else options of the run or the build"),
-        Column("samples_per_s", "Samples/s", "Samples per second.", "throughput_qps · batch"),
-    )
-}
-STABILITY = {
-    column.key: column
-    for column in (
-        Column(
-            "verdict",
-            "Stability",
-            "Verdict on the run; of several findings the most explanatory one.",
-            words=VERDICTS,
-        ),
-        Column("rows", "Rows", "Rows that were judged."),
-        Column("resolution_ms", "Resolution", "Smallest difference that the file can show."),
-        Column(
-            "windows_range_pct", "Spread", "Range of the medians of ten windows in percent of the median."
-        ),
-        Column("outliers", "Outliers", "Rows far from the median of the rows around them."),
-        Column("drift", "Drift", "Difference of the medians of the last and the first third of the run."),
-        Column(
-            "settling", "Settling", "Rows at the start that differ from the rest: the warm-up was too short."
-        ),
-        Column("levels", "Levels", "Two peaks in the histogram, as of two clock states."),
-    )
-}
-RUNS = {
-    column.key: column
-    for column in (
-        Column("file", "File", "File that holds several runs.", is_free_text=True),
-        Column("number", "Run", "Number of the run, for `--run`."),
-        Column("is_shown", "Shown", "Whether its numbers are shown."),
-        Column("layers", "Layers", "Layers of its profile."),
-        Column("iterations", "Iterations", "Iterations of its profile."),
-        Column("sum_ms", "Sum ms", "Sum of its layers."),
-        Column("queries", "Queries", "Rows of its timing."),
-        Column("median_ms", "Median ms", "Median latency; compute time if a log states only that."),
-        Column("throughput_qps", "qps", "Queries per second."),
-        Column("options", "Options", "Options that not all runs have.", is_free_text=True, width=24),
-    )
-}
+BATCH = by_key(
+    Column("batch", "Batch", "Samples per query.", source="inputs, else options of the run or the build"),
+    Column("samples_per_s", "Samples/s", "Samples per second.", "throughput_qps · batch"),
+)
+STABILITY = by_key(
+    Column(
+        "verdict",
+        "Stability",
+        "Verdict on the run; of several findings the most explanatory one.",
+        words=VERDICTS,
+    ),
+    Column("rows", "Rows", "Rows that were judged."),
+    Column("resolution_ms", "Resolution", "Smallest difference that the file can show."),
+    Column("windows_range_pct", "Spread", "Range of the medians of ten windows in percent of the median."),
+    Column("outliers", "Outliers", "Rows far from the median of the rows around them."),
+    Column("drift", "Drift", "Difference of the medians of the last and the first third of the run."),
+    Column("settling", "Settling", "Rows at the start that differ from the rest: the warm-up was too short."),
+    Column("levels", "Levels", "Two peaks in the histogram, as of two clock states."),
+)
+RUNS = by_key(
+    Column("file", "File", "File that holds several runs.", is_free_text=True),
+    Column("number", "Run", "Number of the run, for `--run`."),
+    Column("is_shown", "Shown", "Whether its numbers are shown."),
+    Column("layers", "Layers", "Layers of its profile."),
+    Column("iterations", "Iterations", "Iterations of its profile."),
+    Column("sum_ms", "Sum ms", "Sum of its layers."),
+    Column("queries", "Queries", "Rows of its timing."),
+    Column("median_ms", "Median ms", "Median latency; compute time if a log states only that."),
+    Column("throughput_qps", "qps", "Queries per second."),
+    Column("options", "Options", "Options that not all runs have.", is_free_text=True, width=24),
+)
 """Columns of the runs in files that hold several."""
 
 
