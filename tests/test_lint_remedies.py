@@ -12,7 +12,7 @@ import pytest
 
 from helpers import ARTIFACTS, REPOSITORY, some, write_graph
 from helpers import chain as layers_of
-from trex_tui.analysis.options import parse_version
+from trex_tui.analysis.releases import parse_version
 from trex_tui.api import load_engine, load_engines
 from trex_tui.engine.model import Engine
 from trex_tui.errors import TrexError

@@ -163,7 +163,7 @@ def _settings_section(key: str, settings: Sequence[StatedOption], sentence: str)
     data: dict[str, Any] = {
         "other": {option.label: option.text for option in settings if option.key is None},
         "at_default": [option.key for option in settings if option.is_default],
-        "missing": {option.key or option.label: _CUT for option in settings if option.is_cut},
+        "missing": {option.key: _CUT for option in settings if option.is_cut and option.key},
     }
     return Section(key, key.capitalize(), facts, [] if facts else [sentence], data=data if facts else None)
 
