@@ -104,8 +104,6 @@ def test_missing_values_are_sorted_last(fleet: Path, capsys: Captured) -> None:
         (["--by", "device", "--columns", "engine"], "--columns: engine is not a number"),
         (["--filter", "p99<"], "--filter: expected a number after `<`"),
         (["--filter", "devise:x"], "--filter: no column 'devise'"),
-        (["--pareto", "median"], "--pareto: name two measures"),
-        (["--pareto", "layers,device"], "--pareto: device is not a number"),
     ],
 )
 def test_bad_options_are_one_line(arguments: list[str], message: str, capsys: Captured) -> None:
@@ -205,8 +203,7 @@ def test_pages_have_charts_of_models_with_several_engines(
     target = tmp_path / "fleet.html"
     pytest.importorskip("jinja2")
     pytest.importorskip("altair")
-    arguments = ["engines", str(fleet), "--pareto", "median,weights,precision", "-o", str(target)]
-    assert main(arguments) == 0
+    assert main(["engines", str(fleet), "-o", str(target)]) == 0
     page = target.read_text(encoding="utf-8")
     assert page.count("<svg") == 2
     assert main(["engines", str(fleet), "--format", "md"]) == 0

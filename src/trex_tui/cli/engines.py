@@ -39,7 +39,7 @@ examples:
   trex-tui engines nightly/ --sort date
   trex-tui engines nightly/ --by device,precision
   trex-tui engines nightly/ --columns engine,median,weights,energy
-  trex-tui engines nightly/ --pareto median,energy,device -o fleet.html
+  trex-tui engines nightly/ -o fleet.html
   trex-tui engines nightly/ --jobs 8 -o fleet.parquet
 """
 
@@ -51,11 +51,6 @@ def add_arguments(parser: CommandParser) -> None:
     add_sort(parser, "order found")
     add_top(parser)
     add_by(parser, "number of engines, range of measures and best engine, each within one model")
-    parser.add_argument(
-        "--pareto",
-        metavar="X,Y[,COLOR]",
-        help="measures of the Pareto charts in html and md, and the column shown by color",
-    )
     reading = parser.add_argument_group("reading")
     reading.add_argument(
         "--jobs", type=positive, metavar="N", default=1, help="processes that read sets; default: 1"
@@ -71,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     from trex_tui.analysis.engines import read_engines, sort_by_date
     from trex_tui.cli.loading import Loader
     from trex_tui.report.selection import choose_rows, named_column, named_columns, sort_rows, split_names
-    from trex_tui.report.views.engines import RANGED, choose_axes, list_engine_groups, list_engines
+    from trex_tui.report.views.engines import RANGED, list_engine_groups, list_engines
 
     result = Result(options)
     loader = Loader(options)
@@ -93,9 +88,8 @@ def run(options: argparse.Namespace) -> int:
         if not measures:
             raise TrexError("--by: no engine has a measured value; choose measures with --columns")
         return result.write(list_engine_groups(table, index, keys, measures, top), loader.inputs())
-    axes = choose_axes(table, named_columns(table, split_names(options.pareto)))
-    charts = axes if result.format in ("md", "html") else None
-    return result.write(list_engines(table, index, columns, top, charts), loader.inputs())
+    has_charts = result.format in ("md", "html")
+    return result.write(list_engines(table, index, columns, top, has_charts=has_charts), loader.inputs())
 
 
 @contextmanager

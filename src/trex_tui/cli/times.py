@@ -16,7 +16,7 @@ PATH may also be timing JSON of another tool: rows or columns, under "times",
 
 examples:
   trex-tui times results/alexnet
-  trex-tui times results/alexnet --charts
+  trex-tui times results/alexnet -o times.html
   trex-tui times resnet.timing.json --batch 8
   trex-tui times results/ --format csv -o times.csv
   trex-tui layers results/alexnet --chart histogram -o latency.svg
@@ -27,9 +27,6 @@ def add_arguments(parser: CommandParser) -> None:
     add_paths(parser)
     parser.add_argument(
         "--batch", type=positive, metavar="N", help="samples per query; default: dim 0 of the inputs"
-    )
-    parser.add_argument(
-        "--charts", action="store_true", help="add histogram, percentiles and latency over time"
     )
     add_result(parser, ("text", "json", "csv", "md", "html"), schema="times/3")
 
@@ -51,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         if engine not in timed:
             complain(f"{engine.name}: {no_queries(engine)} Left out.")
             strays += engine.notes
-    has_charts = options.charts or result.format == "html"
+    has_charts = result.format in ("html", "md")
     parts = [list_times(engine, options.batch, has_charts=has_charts) for engine in timed]
     title = timed[0].name if len(timed) == 1 else f"{len(timed)} engines"
     return result.write(Document("times", title, notes=strays, parts=parts, version=3), loader.inputs())

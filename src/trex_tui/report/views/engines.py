@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -34,47 +33,26 @@ _WIDTHS = {
 _SHARE = "_time_pct"
 
 
-class Axes(NamedTuple):
-    """Columns of the Pareto charts; None for those that fit each model."""
-
-    x: Column | None = None
-    y: Column | None = None
-    color: Column | None = None
-
-
-def choose_axes(table: EngineTable, columns: Sequence[Column]) -> Axes:
-    """Return the axes of the Pareto charts that the user named.
-
-    Raises:
-        TrexError: They are not two or three, or one of the first two is not a number.
-    """
-    if len(columns) not in (0, 2, 3):
-        raise TrexError("--pareto: name two measures, and a column for the color if you want")
-    for column in columns[:2]:
-        if not is_number(table.frame[column.key]):
-            raise TrexError(f"--pareto: {column.key} is not a number")
-    return Axes(*columns)
-
-
 def list_engines(
     table: EngineTable,
     index: pd.Index,
     columns: Sequence[Column] | None = None,
     top: int | None = None,
-    charts: Axes | None = None,
+    *,
+    has_charts: bool = False,
 ) -> Document:
     """Return a row per engine, in an order.
 
     Args:
         columns: Those of the table; None for all, of which people see the ones that differ.
-        charts: Add charts of each model.
+        has_charts: Add charts of each model.
     """
     frame = table.frame.loc[index]
     shown = columns or [table.columns[key] for key in _main_columns(table)]
     frame = frame[[column.key for column in columns]] if columns else frame
     sentences = [_count(table, index), *(_describe_constants(table) if columns is None else ())]
     section = limit_rows(_section("rows", frame, shown, sentences), top)
-    sections = [section, *(_chart_sections(table.frame.loc[index], charts) if charts else ())]
+    sections = [section, *(_chart_sections(table.frame.loc[index]) if has_charts else ())]
     data = {"trex_tui": __version__, "rows_total": len(index)}
     return Document("engines", "Engines", sections, table.notes, data=data, version=2)
 
@@ -155,33 +133,25 @@ def list_engine_groups(
 # Charts
 
 
-def _chart_sections(frame: pd.DataFrame, axes: Axes) -> Iterator[Section]:
+def _chart_sections(frame: pd.DataFrame) -> Iterator[Section]:
     """Yield the charts of each model with several engines."""
-    for number, (model, rows) in enumerate(
-        frame[frame["error"].isna()].groupby("model", sort=False), start=1
-    ):
-        charts = [chart for chart in (_pareto(rows, axes), _trend(rows), _kinds(rows)) if chart is not None]
-        if len(rows) < 2:
-            continue
+    models = frame[frame["error"].isna()].groupby("model", sort=False)
+    for number, (model, rows) in enumerate(models, start=1):
+        charts = [chart for chart in (_tradeoff(rows), _trend(rows), _kinds(rows)) if chart is not None]
         for place, chart in enumerate(charts):
-            yield Section(
-                f"chart-{number}-{place}", str(model) if place == 0 else "", chart=chart, audience="people"
-            )
+            title = "" if place else str(model)
+            yield Section(f"chart-{number}-{place}", title, chart=chart, audience="people")
 
 
-def _pareto(rows: pd.DataFrame, axes: Axes) -> Chart | None:
-    """Return one measure over another, or throughput over latency where batches differ."""
-    batches_differ = rows["batch"].nunique() > 1
+def _tradeoff(rows: pd.DataFrame) -> Chart | None:
+    """Return a size over the latency, or throughput over latency where batches differ."""
     second = next((key for key in _SECOND if rows[key].nunique() > 1), _SECOND[0])
-    x = axes.x or COLUMNS[_X]
-    y = axes.y or COLUMNS["samples_per_s" if batches_differ else second]
-    color = axes.color or COLUMNS["precision"]
-    known = rows[["engine", *dict.fromkeys([x.key, y.key, color.key])]].dropna(subset=[x.key, y.key])
+    x, y = COLUMNS[_X], COLUMNS["samples_per_s" if rows["batch"].nunique() > 1 else second]
+    color = COLUMNS["precision"]
+    known = rows[["engine", x.key, y.key, color.key]].dropna(subset=[x.key, y.key])
     if len(known) < 2:
         return None
-    known = known.assign(
-        **{color.key: known[color.key].map(color.format, na_action="ignore").fillna("unknown")}
-    )
+    known = known.fillna({color.key: "unknown"})
     return Chart("scatter", f"{y.title} over {x.title}", known, x, y, color)
 
 
