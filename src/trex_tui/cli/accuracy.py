@@ -54,7 +54,12 @@ _NUMBER = r"-?[0-9]{1,12}(?:\.[0-9]{1,12})?"
 _RANGE = re.compile(rf"(?P<name>.+):(?P<low>{_NUMBER}):(?P<high>{_NUMBER})", re.DOTALL)
 
 
-def _range(text: str) -> tuple[str, tuple[float, float]]:
+def value_range(text: str) -> tuple[str, tuple[float, float]]:
+    """Return the input, and the lowest and highest value, of `--range`.
+
+    Raises:
+        ArgumentTypeError: It is none.
+    """
     match = _RANGE.fullmatch(text)
     if match is None or float(match["low"]) > float(match["high"]):
         raise argparse.ArgumentTypeError(f"not a range such as ids:0:30521: {text!r}")
@@ -75,7 +80,7 @@ def add_arguments(parser: CommandParser) -> None:
     )
     parser.add_argument(
         "--range",
-        type=_range,
+        type=value_range,
         action="append",
         default=[],
         metavar="INPUT:LOW:HIGH",

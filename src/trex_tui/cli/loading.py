@@ -70,7 +70,7 @@ class Loader:
         self._run = options.run
         stated = parse_peaks(options.peak) if options.peak else None
         self.load = LoadSet(
-            options.optimization_profile, _read_model_path(options.onnx), _read_devices(), stated
+            options.optimization_profile, read_model_path(options.onnx), _read_devices(), stated
         )
         self.paths: list[str | Path] = [
             read_stdin() if path == STDIN else path for path in options.paths or ["."]
@@ -118,7 +118,7 @@ class Loader:
         return replace(engines[0], notes=(*engines[0].notes, *strays)) if strays else engines[0]
 
 
-def _read_model_path(text: str | None) -> Path | None:
+def read_model_path(text: str | None) -> Path | None:
     """Return the path of `--onnx`.
 
     Raises:

@@ -49,6 +49,7 @@ COMMANDS = {
     "diff": Command(_SEVERAL, "diff"),
     "engines": Command(_SEVERAL, "engines"),
     "accuracy": Command(_SEVERAL, "accuracy"),
+    "precision-risk": Command(_ONE, "precision_risk"),
     "capture": Command(_HOST, "capture"),
     "doctor": Command(_HOST, "doctor"),
     "explain": Command(_TOOLS, "explain"),

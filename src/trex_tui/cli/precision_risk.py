@@ -1,0 +1,101 @@
+"""`precision-risk`: the nodes of an ONNX model that overflow or lose accuracy in FP16."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from trex_tui.cli.accuracy import value_range
+from trex_tui.cli.options import (
+    CommandParser,
+    add_paths,
+    add_result,
+    add_top,
+    complete_files,
+    positive,
+    whole,
+)
+from trex_tui.cli.results import Result, complain
+from trex_tui.errors import TrexError
+
+HELP = "Find the nodes of an ONNX model that FP16 makes inaccurate"
+ARGUMENTS = "--onnx MODEL [SET]"
+EPILOG = """\
+Runs the model in FP32 on the CPU, node by node (extra accuracy): magnitudes,
+values beyond 65,504, and the error of each node when its inputs and weights
+are rounded to FP16 and to BF16. Lists nodes that overflow or change by more
+than 1 %, and the options that keep them in FP32. Real inputs show more than
+random ones. With SET, the layer of the engine that runs each node.
+
+examples:
+  trex-tui precision-risk --onnx net.onnx
+  trex-tui precision-risk --onnx net.onnx --inputs samples/ --samples 8
+  trex-tui precision-risk --onnx net.onnx results/net
+  trex-tui precision-risk --onnx net.onnx --shapes input:4x3x224x224 -o risk.csv
+"""
+_HEARTBEAT_S = 10.0
+
+
+def add_arguments(parser: CommandParser) -> None:
+    add_paths(parser)
+    complete_files(
+        parser.add_argument(
+            "--inputs",
+            metavar="DIR|INPUT:FILE,…",
+            default="",
+            help="read inputs: files INPUT.npy or INPUT.bin, or a directory of them for each sample",
+        )
+    )
+    parser.add_argument("--shapes", metavar="SPEC", default="", help="of dynamic inputs: input:1x3x224x224,…")
+    parser.add_argument(
+        "--samples", type=positive, metavar="N", help="number of samples; default: 1, or all given"
+    )
+    parser.add_argument(
+        "--seed", type=whole, default=0, metavar="N", help="seed of random inputs; default: 0"
+    )
+    parser.add_argument(
+        "--range",
+        type=value_range,
+        action="append",
+        default=[],
+        metavar="INPUT:LOW:HIGH",
+        help="range of random values; default: -1 to 1, integers 0 and 1; may be repeated",
+    )
+    add_top(parser, 20)
+    add_result(parser, ("text", "json", "jsonl", "csv", "md", "html"), schema="precision-risk/1")
+
+
+def run(options: argparse.Namespace) -> int:
+    from trex_tui.accuracy.precision_risk import join_layers, measure_risk
+    from trex_tui.artifacts.write import Inputs
+    from trex_tui.capture.options import parse_shapes
+    from trex_tui.cli.loading import Loader, read_model_path
+    from trex_tui.report.views.precision_risk import precision_risk_document
+
+    result = Result(options)
+    path = read_model_path(options.onnx)
+    if path is None:
+        raise TrexError("the model is missing; add --onnx MODEL")
+    loader = Loader(options) if options.paths else None
+    engine = loader.load_one() if loader else None
+    shown_s = time.monotonic()
+
+    def observe(step: str) -> None:
+        nonlocal shown_s
+        if (now := time.monotonic()) - shown_s >= _HEARTBEAT_S:
+            shown_s = now
+            complain(step)
+
+    risk = measure_risk(
+        path,
+        parse_shapes(options.shapes, "--shapes") if options.shapes else {},
+        options.inputs,
+        options.samples,
+        options.seed,
+        dict(options.range),
+        observe,
+    )
+    if engine is not None:
+        risk = join_layers(risk, engine)
+    document = precision_risk_document(risk, engine, options.top)
+    return result.write(document, loader.inputs() if loader else Inputs([path]))
