@@ -37,13 +37,12 @@ _MOST_STEPS = 8
 _MOST_NAMED = 3
 _LEAST_TENSORS = 3
 """Tensors by which a model without a common name with the layers is recognized."""
+_IDENTITIES = ("Identity", "Dropout")
+"""Operators that return their input unchanged: TensorRT removes them."""
 _INSERTED_KINDS = {
     kind.value
     for kind in (LayerKind.REFORMAT, LayerKind.NOOP, LayerKind.SYNC, LayerKind.SHAPE, LayerKind.CONSTANT)
 }
-_MOVING = {"Identity", "Dropout", "Flatten", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Cast"}
-_MOVING |= {"Expand", "Slice", "Split", "Concat", "Pad"}
-"""Operators that compute nothing: TensorRT removes them, or makes them part of a layer without stating it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +230,6 @@ _INSERTED = re.compile(
 _COUNTER = re.compile(r"_\d+$")
 _LONGEST_RUN = 8
 """Parts of a name that are tried as one: the name of a node may contain a separator."""
-_MOST_SPLITS = 16
 
 
 class _StatedNodes(NamedTuple):
@@ -290,32 +288,14 @@ class _NameIndex:
     def _read_block(self, name: str) -> _StatedNodes:
         before, _, rest = name.partition(_BLOCK)
         inside, _, after = rest.rpartition("]}")
-        others = _gather([*self._parts(before), *self._parts(after)])
-        places = [match.start() for match in re.finditer(r"\.\.\.", inside)][:_MOST_SPLITS]
-        if not places:
-            parts = _gather(self._parts(inside))
-            return parts._replace(first=parts.nodes, last=parts.nodes, is_block=True)
-        blocks = []
-        for place in places:
-            first, last = (_gather(self._parts(part)) for part in (inside[:place], inside[place + 3 :]))
-            blocks.append(
-                _StatedNodes(
-                    tuple(dict.fromkeys((*others.nodes, *first.nodes, *last.nodes))),
-                    # A constant at the start: the block begins with its readers.
-                    first.nodes or self._readers(first.found),
-                    last.nodes,
-                    is_block=True,
-                    found=(*others.found, *first.found, *last.found),
-                    missing=(*others.missing, *first.missing, *last.missing),
-                )
-            )
-        return min(blocks, key=lambda block: len(block.missing) - len(block.found))
-
-    def _readers(self, names: Iterable[str]) -> tuple[int, ...]:
-        tensors = filter(None, map(self.find_tensor, names))
-        return tuple(
-            dict.fromkeys(node for tensor in tensors for node in self._model.readers.get(tensor, ()))
-        )
+        start, dots, end = inside.partition("...")
+        first = _gather(self._parts(start))
+        last = _gather(self._parts(end)) if dots else first
+        both = _gather(part for text in (before, after, start, end) for part in self._parts(text))
+        # A constant at the start: the block begins with its readers.
+        tensors = filter(None, map(self.find_tensor, first.found))
+        readers = tuple(node for tensor in tensors for node in self._model.readers.get(tensor, ()))
+        return both._replace(first=first.nodes or readers, last=last.nodes, is_block=True)
 
     def _parts(self, name: str) -> Iterator[tuple[str, tuple[int, ...] | None]]:
         """Yield the names that a name consists of, with their nodes; None for a name that the model does not have."""
@@ -367,7 +347,7 @@ def _gather(parts: Iterable[tuple[str, tuple[int, ...] | None]]) -> _StatedNodes
 
 
 class _LayerNodes(NamedTuple):
-    """The nodes of a layer, in the order of the model, and of a closed block those that may be in another one as well."""
+    """The nodes of a layer, in the order of the model, and of a closed block those that are in another one as well."""
 
     nodes: tuple[int, ...] = ()
     evidence: str = ""
@@ -375,7 +355,9 @@ class _LayerNodes(NamedTuple):
 
 
 class _Placement:
-    """Assigns the nodes that no layer states."""
+    """Assigns the nodes that no layer states: those between the tensors that a layer reads and writes, or between the ends
+    of a closed block.
+    """
 
     def __init__(
         self,
@@ -387,52 +369,65 @@ class _Placement:
     ) -> None:
         self._engine, self._model, self._index, self._stated = engine, model, index, stated
         self._kinds = engine.layers["kind"].tolist()
-        self._is_listed = [bool(nodes) for nodes in engine.layers["onnx_nodes"]]
-        self._into: list[list[tuple[str, int]]] = [[] for _ in stated]
-        self._out_of: list[list[tuple[str, int]]] = [[] for _ in stated]
-        for source, target, tensor in engine.links[["source", "target", "tensor"]].itertuples(
-            index=False, name=None
-        ):
-            self._into[target].append((tensor, source))
-            self._out_of[source].append((tensor, target))
+        self._into: list[dict[str, int]] = [{} for _ in stated]
+        self._out_of: list[dict[str, int]] = [{} for _ in stated]
+        links = engine.links[["source", "target", "tensor"]]
+        for source, target, tensor in links.itertuples(index=False, name=None):
+            self._into[target].setdefault(tensor, source)
+            self._out_of[source].setdefault(tensor, target)
         self._ends = {node for layer in stated if layer.is_block for node in layer.nodes}
         claimed = {node for layer in stated if not layer.is_block for node in layer.nodes}
         self._open = {
             node.index
             for node in model.nodes
-            if node.index not in claimed
-            and (
-                node.index in self._ends or not all(name in shapes.constants for name in node.outputs if name)
-            )
+            if node.index in self._ends - claimed
+            or (node.index not in claimed and not shapes.constants.issuperset(filter(None, node.outputs)))
         }
-        self._sources = [
-            [(tensor, model.writers[tensor]) for tensor in node.inputs if tensor in model.writers]
-            for node in model.nodes
-        ]
-        self._targets: list[list[int]] = [
-            [reader for tensor in node.outputs for reader in model.readers.get(tensor, ())]
-            for node in model.nodes
-        ]
 
     def place(self) -> list[_LayerNodes]:
         """Return the nodes of each layer."""
-        layers = [
-            _LayerNodes(
-                tuple(sorted(stated.nodes)), ("metadata" if listed else "name") if stated.nodes else ""
-            )
-            for stated, listed in zip(self._stated, self._is_listed, strict=True)
-        ]
-        generated = [
-            layer
-            for layer, stated in enumerate(self._stated)
-            if (stated.is_generated or self._is_nameless(layer)) and not self._is_listed[layer]
-        ]
-        for layer in sorted(generated, key=lambda layer: bool(self._stated[layer].nodes)):
-            layers[layer] = self._extend(layer, self._stated[layer])
-        blocks = [layer for layer, stated in enumerate(self._stated) if stated.is_block]
-        for layer, nodes in self._place_blocks(blocks).items():
-            layers[layer] = nodes
+        layers = []
+        for nodes, stated in zip(self._engine.layers["onnx_nodes"], self._stated, strict=True):
+            evidence = ("metadata" if nodes else "name") if stated.nodes else ""
+            layers.append(_LayerNodes(tuple(sorted(stated.nodes)), evidence))
+        for layer, stated in enumerate(self._stated):
+            is_open = stated.is_generated or (self._is_unknown(layer) and self._knows_tensors(layer))
+            if is_open and layers[layer].evidence != "metadata":
+                added = self._without_identities(self._between(layer, (), self._open - self._ends))
+                self._open -= added
+                evidence = "name" if stated.nodes else "tensors" if added else ""
+                layers[layer] = _LayerNodes(tuple(sorted(added.union(stated.nodes))), evidence)
+        blocks = {}
+        for layer, stated in enumerate(self._stated):
+            if stated.is_block:
+                if self._knows_tensors(layer):
+                    inside = self._between(layer, stated.last, self._open)
+                else:
+                    ahead = _reach(stated.first, self._model.targets, self._open)
+                    inside = _reach(stated.last, self._model.sources, self._open) & ahead
+                blocks[layer] = self._without_identities(inside).union(stated.nodes)
+        counts = Counter(node for nodes in blocks.values() for node in nodes)
+        for layer, nodes in blocks.items():
+            doubtful = (node for node in nodes if counts[node] > 1)
+            evidence = "range" if nodes else ""
+            layers[layer] = _LayerNodes(tuple(sorted(nodes)), evidence, tuple(sorted(doubtful)))
         return layers
+
+    def _without_identities(self, nodes: set[int]) -> set[int]:
+        return {node for node in nodes if self._model.nodes[node].op not in _IDENTITIES}
+
+    def _between(self, layer: int, starts: Iterable[int], allowed: Collection[int]) -> set[int]:
+        """Return allowed nodes from the outputs of a layer, and some nodes, back to its inputs."""
+        inputs, writers = self._names(layer, forward=False), self._model.writers
+        outputs = self._names(layer, forward=True) - inputs
+
+        def before(node: int) -> Iterator[int]:
+            read = self._model.nodes[node].inputs
+            return (writers[tensor] for tensor in read if tensor in writers and tensor not in inputs)
+
+        return _reach(
+            (*(writers[tensor] for tensor in outputs if tensor in writers), *starts), before, allowed
+        )
 
     def _is_unknown(self, layer: int) -> bool:
         """Return whether a layer computes something and has only names that the model does not have."""
@@ -440,157 +435,37 @@ class _Placement:
         is_unknown = bool(stated.missing) and not stated.found and not stated.is_block
         return is_unknown and self._kinds[layer] not in _INSERTED_KINDS
 
-    def _is_nameless(self, layer: int) -> bool:
-        """Return whether a layer has only names that the model does not have, and only tensors that it has."""
-        if not self._is_unknown(layer):
-            return False
-        return bool(self._outputs(layer) and self._inputs(layer)) and self._knows_tensors(layer)
-
     def _knows_tensors(self, layer: int) -> bool:
-        """Return whether the model has all outputs of a layer, and all its inputs from other layers."""
-        read = {tensor for tensor, _ in self._into[layer]}
+        """Return whether the model has all outputs of a layer, an input, and all its inputs from other layers."""
         written = {port.name for port in self._engine.outputs[layer]}
-        return len(self._outputs(layer)) == len(written) and all(
-            self._find_name(layer, tensor, forward=False) is not None for tensor in read
+        return (
+            bool(written and self._names(layer, forward=False))
+            and len(self._names(layer, forward=True)) == len(written)
+            and all(self._find_name(layer, tensor, forward=False) is not None for tensor in self._into[layer])
         )
 
-    def _extend(self, layer: int, stated: _StatedNodes) -> _LayerNodes:
-        """Add nodes that a generated layer does not name: back from its outputs, or forward from its inputs or nodes."""
-        inputs, outputs = self._inputs(layer), self._outputs(layer)
-        if outputs:
-            added = self._walk_back(outputs, inputs)
-        elif stated.nodes:
-            added = self._walk_behind(stated.nodes)
-        else:
-            readers = (reader for tensor in inputs for reader in self._model.readers.get(tensor, ()))
-            added = _reach(readers, self._targets.__getitem__, self._open - self._ends)
-        added = self._without_removed(added, stated.nodes)
-        self._open -= added
-        evidence = "name" if stated.nodes else "tensors" if added else ""
-        return _LayerNodes(tuple(sorted({*stated.nodes, *added})), evidence)
-
-    def _walk_behind(self, nodes: Iterable[int]) -> set[int]:
-        """Return open nodes that only use the results of some nodes."""
-        own = set(nodes)
-        waiting = sorted({target for node in nodes for target in self._targets[node]}, reverse=True)
-        while waiting:
-            node = waiting.pop()
-            is_open = node in self._open and node not in self._ends and node not in own
-            if is_open and own.issuperset(self._origins(node)):
-                own.add(node)
-                waiting += self._targets[node]
-        return own.difference(nodes)
-
-    def _inputs(self, layer: int) -> set[str]:
-        """Return the tensors of the model that a layer reads, looking through reformats."""
-        names = {self._find_name(layer, port.name, forward=False) for port in self._engine.inputs[layer]}
+    def _names(self, layer: int, *, forward: bool) -> set[str]:
+        """Return the tensors of the model that a layer reads (with `forward`, writes), looking through reformats."""
+        ports: list[Port] = (self._engine.outputs if forward else self._engine.inputs)[layer]
+        names = {self._find_name(layer, port.name, forward=forward) for port in ports}
         return {name for name in names if name is not None and name not in self._model.initializers}
-
-    def _outputs(self, layer: int) -> set[str]:
-        """Return the tensors of the model that a layer writes, looking through reformats."""
-        names = {self._find_name(layer, port.name, forward=True) for port in self._engine.outputs[layer]}
-        return {name for name in names if name is not None and name in self._model.writers}
 
     def _find_name(self, layer: int, tensor: str, *, forward: bool) -> str | None:
         """Return the name in the model of a layer's tensor, or of what it is before (with `forward`, after) reformats."""
         name = self._index.find_tensor(tensor)
         for _ in range(_MOST_STEPS):
-            links = self._out_of[layer] if forward else self._into[layer]
-            other = next((end for linked, end in links if linked == tensor), None)
+            other = (self._out_of if forward else self._into)[layer].get(tensor)
             if name is not None or other is None:
                 return name
-            stated = self._stated[other]
-            if stated.nodes or stated.is_block or self._is_unknown(other):
-                return None
-            layer = other
+            stated, layer = self._stated[other], other
             data: list[Port] = self._engine.outputs[layer]
             if not forward:
                 data = [port for port in self._engine.inputs[layer] if not port.is_constant]
-            if len(data) != 1:
+            if stated.nodes or stated.is_block or self._is_unknown(other) or len(data) != 1:
                 return None
             tensor = data[0].name
             name = self._index.find_tensor(tensor)
         return name
-
-    def _walk_back(
-        self, outputs: Iterable[str], inputs: Collection[str], starts: Iterable[int] | None = None
-    ) -> set[int]:
-        """Return open nodes from some tensors and nodes back to others; without nodes, up to the ends of closed blocks."""
-        writers = (self._model.writers[tensor] for tensor in outputs if tensor not in inputs)
-
-        def before(node: int) -> Iterator[int]:
-            return (source for tensor, source in self._sources[node] if tensor not in inputs)
-
-        allowed = self._open - self._ends if starts is None else self._open
-        return _reach((*writers, *(starts or ())), before, allowed)
-
-    def _origins(self, node: int) -> list[int]:
-        return [source for _, source in self._sources[node]]
-
-    def _without_removed(self, added: set[int], stated: Collection[int]) -> set[int]:
-        """Return the nodes without those that TensorRT removes, unless no others exist."""
-        added = {node for node in added if not _is_identity(self._model.nodes[node])}
-        if stated or any(self._model.nodes[node].op not in _MOVING for node in added):
-            return self._without_fringe(added, stated)
-        return added
-
-    def _without_fringe(self, component: set[int], block: Collection[int]) -> set[int]:
-        """Return the nodes without data movement at their border, which TensorRT removes between layers."""
-        kept = set(component)
-        for ordered, neighbours in (
-            (sorted(kept, reverse=True), self._targets.__getitem__),
-            (sorted(kept), self._origins),
-        ):
-            for node in ordered:
-                is_inside = any(other in kept or other in block for other in neighbours(node))
-                if self._model.nodes[node].op in _MOVING and not is_inside:
-                    kept.discard(node)
-        return kept
-
-    # Closed blocks
-
-    def _place_blocks(self, blocks: Sequence[int]) -> dict[int, _LayerNodes]:
-        """Return the nodes of the closed blocks."""
-        certain: dict[int, set[int]] = {}
-        loose = []
-        for block in blocks:
-            stated, inputs, outputs = self._stated[block], self._inputs(block), self._outputs(block)
-            if inputs and outputs and self._knows_tensors(block):
-                inside = self._walk_back(outputs, inputs, stated.last)
-            else:
-                loose.append(block)
-                ahead = _reach(stated.first, self._targets.__getitem__, self._open)
-                inside = ahead & _reach(stated.last, self._origins, self._open)
-            kept = {node for node in inside if not _is_identity(self._model.nodes[node])}
-            certain[block] = kept | set(stated.nodes)
-        taken = set().union(*certain.values())
-        doubtful: dict[int, set[int]] = {block: set() for block in blocks}
-        for component in self._components(self._open - taken):
-            ends = {node for member in component for node in (*self._targets[member], *self._origins(member))}
-            owners = [block for block in loose if not (ends & taken).isdisjoint(certain[block])]
-            if len(owners) == 1:
-                certain[owners[0]] |= self._without_removed(component, certain[owners[0]])
-            for block in owners if len(owners) > 1 else ():
-                doubtful[block] |= component
-        counts = Counter(node for nodes in certain.values() for node in nodes)
-        for block, nodes in certain.items():
-            doubtful[block] |= {node for node in nodes if counts[node] > 1}
-        return {
-            block: _LayerNodes(
-                tuple(sorted(certain[block] | doubtful[block])),
-                "range" if certain[block] else "",
-                tuple(sorted(doubtful[block])),
-            )
-            for block in blocks
-        }
-
-    def _components(self, nodes: set[int]) -> list[set[int]]:
-        components, left = [], set(nodes)
-        while left:
-            component = _reach((min(left),), lambda node: (*self._targets[node], *self._origins(node)), left)
-            left -= component
-            components.append(component)
-        return components
 
 
 def _reach(
@@ -603,11 +478,3 @@ def _reach(
             seen.add(node)
             waiting += neighbours(node)
     return seen
-
-
-def _is_identity(node: OnnxNode) -> bool:
-    """Return whether the node returns its input unchanged: such a node is in no layer."""
-    if node.op in ("AveragePool", "MaxPool"):
-        ones = (*node.attributes.get("kernel_shape", (0,)), *node.attributes.get("strides", ()))
-        return set(ones) == {1} and not any(node.attributes.get("pads", ()))
-    return node.op in ("Identity", "Dropout")

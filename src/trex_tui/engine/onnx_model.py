@@ -121,6 +121,14 @@ class OnnxModel:
         )
         return _group(reads)
 
+    def sources(self, node: int) -> Iterator[int]:
+        """Yield the nodes whose results a node reads."""
+        return (self.writers[tensor] for tensor in self.nodes[node].inputs if tensor in self.writers)
+
+    def targets(self, node: int) -> Iterator[int]:
+        """Yield the nodes that read the results of a node."""
+        return (reader for tensor in self.nodes[node].outputs for reader in self.readers.get(tensor, ()))
+
     @cached_property
     def tensors(self) -> frozenset[str]:
         """Names of all tensors."""
