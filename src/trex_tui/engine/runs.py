@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -32,7 +32,6 @@ _MOST_NAMED = 8
 _MOST_OPTIONS = 120
 _EXPORTS = {FileKind.TIMING: "--exportTimes", FileKind.PROFILE: "--exportProfile"}
 _Row = dict[str, Any]
-_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,33 +99,31 @@ def choose_runs(
     else:
         indices = {kind: _index_of(number, count, owners.get(kind)) for kind, count in counts.items()}
         log_index = None if log_kind is None else indices[log_kind]
-    profile = _pick(profiles, indices[FileKind.PROFILE])
-    timing = _pick(timings, indices[FileKind.TIMING])
+    profile_index, timing_index = indices[FileKind.PROFILE], indices[FileKind.TIMING]
+    profile = None if profile_index is None else profiles[profile_index]
+    timing = None if timing_index is None else timings[timing_index]
     if all(count <= 1 for count in counts.values()):
         return ShownRuns(profile, timing, _runs_frame([]))
     if log_kind is not None:
         indices[log_kind] = log_index
     left_out = tuple(kind for kind, count in counts.items() if count == 1 and indices[kind] is None)
+    described = {
+        FileKind.PROFILE: [_describe_profile(profile) for profile in profiles],
+        FileKind.TIMING: [_describe_timing(timing) for timing in timings],
+    }
+    described |= {} if log_kind is None else {log_kind: [_describe_measured(run) for run in measured]}
     options = _list_options(traces)
     rows: list[_Row] = []
-    if len(profiles) > 1:
-        rows += _list_profiles(files[FileKind.PROFILE], profiles, options.get(len(profiles)))
-        _mark_shown(rows, len(profiles), indices[FileKind.PROFILE])
-    if len(timings) > 1:
-        rows += _list_timings(files[FileKind.TIMING], timings, options.get(len(timings)))
-        _mark_shown(rows, len(timings), indices[FileKind.TIMING])
+    for kind, facts in described.items():
+        texts = options.get(len(facts)) or [""] * len(facts)
+        for index, (row, text) in enumerate(zip(facts, texts, strict=True) if len(facts) > 1 else ()):
+            shown = {"file": files[kind], "number": index + 1, "is_shown": index == indices[kind]}
+            rows.append({**shown, **row, "options": text or None})
     if log_kind is None or len(measured) < 2:
         return ShownRuns(profile, timing, _runs_frame(rows), left_out=left_out)
-    log = files[log_kind]
-    rows += _list_measured(log, measured)
-    _mark_shown(rows, len(measured), log_index)
     is_default = log_index is None or log_index + 1 == traces[log_kind].shown_number
-    log_runs = {} if is_default or log_index is None else {log: log_index + 1}
+    log_runs = {} if is_default or log_index is None else {files[log_kind]: log_index + 1}
     return ShownRuns(profile, timing, _runs_frame(rows), log_kind, log_runs, left_out)
-
-
-def _pick(items: Sequence[_Item], index: int | None) -> _Item | None:
-    return None if index is None else items[index]
 
 
 def _check_number(number: int | None, counts: Sequence[tuple[Path, int]]) -> None:
@@ -223,52 +220,27 @@ def _runs_frame(rows: Sequence[_Row]) -> pd.DataFrame:
     )
 
 
-def _mark_shown(rows: list[_Row], count: int, shown: int | None) -> None:
-    for index, row in enumerate(rows[-count:]):
-        row |= {"number": index + 1, "is_shown": index == shown}
+def _describe_profile(profile: Profile) -> _Row:
+    return {"layers": len(profile.rows), "iterations": profile.iterations, "sum_ms": profile.sum_ms}
 
 
-def _list_profiles(file: Path, profiles: Sequence[Profile], options: Sequence[str] | None) -> list[_Row]:
-    return [
-        {
-            "file": file,
-            "layers": len(profile.rows),
-            "iterations": profile.iterations,
-            "sum_ms": profile.sum_ms,
-            "options": options[index] if options else None,
-        }
-        for index, profile in enumerate(profiles)
-    ]
+def _describe_timing(timing: Timing) -> _Row:
+    known = [value for value in timing.latency_ms if value == value]  # without NaN
+    return {"queries": timing.rows, "median_ms": median(known) if known else None}
 
 
-def _list_timings(file: Path, timings: Sequence[Timing], options: Sequence[str] | None) -> list[_Row]:
-    rows = []
-    for index, timing in enumerate(timings):
-        known = [value for value in timing.latency_ms if value == value]  # without NaN
-        row = {"file": file, "queries": timing.rows, "median_ms": median(known) if known else None}
-        rows.append(row | {"options": options[index] if options else None})
-    return rows
-
-
-def _list_measured(file: Path, measured: Sequence[MeasuredRun]) -> list[_Row]:
-    rows = []
-    for run, options in zip(measured, _differences_of_runs(measured), strict=True):
-        values = run.performance.values if run.performance is not None else {}
-        latency = parse_latency(values.get("Latency")) or parse_latency(values.get("GPU Compute Time"))
-        averages = [row.average_ms for row in run.profile.rows] if run.profile is not None else []
-        known = [average for average in averages if average is not None]
-        rows.append(
-            {
-                "file": file,
-                "layers": len(averages) or None,
-                "iterations": run.profile.iterations if run.profile is not None else None,
-                "sum_ms": math.fsum(known) if known else None,
-                "median_ms": latency.median_ms if latency is not None else None,
-                "throughput_qps": number_in(values.get("Throughput")),
-                "options": options or None,
-            }
-        )
-    return rows
+def _describe_measured(run: MeasuredRun) -> _Row:
+    values = run.performance.values if run.performance is not None else {}
+    latency = parse_latency(values.get("Latency")) or parse_latency(values.get("GPU Compute Time"))
+    averages = [row.average_ms for row in run.profile.rows] if run.profile is not None else []
+    known = [average for average in averages if average is not None]
+    return {
+        "layers": len(averages) or None,
+        "iterations": run.profile.iterations if run.profile is not None else None,
+        "sum_ms": math.fsum(known) if known else None,
+        "median_ms": latency.median_ms if latency is not None else None,
+        "throughput_qps": number_in(values.get("Throughput")),
+    }
 
 
 def _list_options(traces: Mapping[FileKind, BuildTrace]) -> dict[int, list[str]]:
