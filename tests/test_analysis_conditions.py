@@ -11,7 +11,7 @@ import pytest
 
 from helpers import ARTIFACTS, chain, write_files, write_graph, write_profile, write_sample_set
 from power_kit import profile_log, tegrastats_line, write_power_set
-from trex_tui.analysis.conditions import capture_facts, compare_conditions, find_doubts
+from trex_tui.analysis.conditions import FACTS, capture_facts, compare_conditions, find_doubts
 from trex_tui.analysis.energy import find_sample_times, layer_energy, power_facts, power_table, throttling
 from trex_tui.api import load_engine
 from trex_tui.artifacts.manifest import NO_GRAPH, SCHEMA
@@ -156,23 +156,28 @@ def test_facts_of_a_desktop(tmp_path: Path) -> None:
     engine = captured(tmp_path)
     facts = capture_facts(engine)
     assert facts is not None
+    assert facts.keys() == FACTS.keys()
     assert find_doubts(engine) == ()
-    assert facts.started == "2026-07-07T02:11:26+00:00"
-    assert (facts.driver, facts.clocks, facts.throttling) == (
+    assert facts["started"] == "2026-07-07T02:11:26+00:00"
+    assert (facts["driver"], facts["clocks"], facts["throttling"]) == (
         "560.35.03",
         "not locked by the capture",
         "none",
     )
-    assert (facts.sm_clock_before_mhz, facts.sm_clock_after_mhz, facts.max_sm_clock_mhz) == (210, 1790, 1800)
-    assert (facts.temperature_before_celsius, facts.temperature_after_celsius) == (44, 71)
+    assert (facts["sm_clock_before_mhz"], facts["sm_clock_after_mhz"], facts["max_sm_clock_mhz"]) == (
+        210,
+        1790,
+        1800,
+    )
+    assert (facts["temperature_before_celsius"], facts["temperature_after_celsius"]) == (44, 71)
 
 
 def test_facts_of_a_jetson(tmp_path: Path) -> None:
     facts = capture_facts(captured(tmp_path, host={"before": JETSON, "after": JETSON}))
     assert facts is not None
-    assert (facts.l4t, facts.board, facts.power_mode) == ("36.4.3", "Jetson AGX Orin", "30W")
-    assert (facts.clocks, facts.clocks_locked) == ("locked to 612 MHz", True)
-    assert facts.temperature_before_celsius == 50.5
+    assert (facts["l4t"], facts["board"], facts["power_mode"]) == ("36.4.3", "Jetson AGX Orin", "30W")
+    assert (facts["clocks"], facts["clocks_locked"]) == ("locked to 612 MHz", True)
+    assert facts["temperature_before_celsius"] == 50.5
 
 
 def test_doubts_and_their_order(tmp_path: Path) -> None:
@@ -184,7 +189,7 @@ def test_doubts_and_their_order(tmp_path: Path) -> None:
     assert doubts[-1].text == "odd"
     facts = capture_facts(engine)
     assert facts is not None
-    assert facts.throttling == doubts[1].text
+    assert facts["throttling"] == doubts[1].text
     assert capture_facts(load_engine(write_sample_set(tmp_path / "without"))) is None
 
 

@@ -50,7 +50,6 @@ TABLES: dict[str, dict[str, Column]] = {
 }
 FACTS: list[tuple[Any, dict[str, Column]]] = [
     (compute.ComputeFacts, compute.FACTS),
-    (conditions.CaptureFacts, conditions.FACTS),
     (energy.PowerFacts, energy.FACTS),
     (memory.MemoryFacts, memory.FACTS),
     (structure.CriticalPath, structure.PATH),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from trex_tui.artifacts.manifest import (
     NO_GRAPH,
@@ -141,67 +141,35 @@ def _describe_lock(manifest: CaptureManifest, engine: Engine) -> str | None:
     return "not locked by the capture" if _find_gpu(manifest.before, engine) else None
 
 
-class CaptureFacts(NamedTuple):
-    """Facts of the manifest; None where unknown. The keys are described in `FACTS`."""
-
-    started: str | None
-    ended: str | None
-    trex_tui: str | None
-    trtexec_version: str | None
-    trtexec_build: str | None
-    driver: str | None
-    l4t: str | None
-    board: str | None
-    power_mode: str | None
-    kernel: str | None
-    container: str | None
-    clocks: str | None
-    clocks_locked: bool | None
-    clocks_locked_mhz: float | None
-    sm_clock_before_mhz: float | None
-    sm_clock_after_mhz: float | None
-    max_sm_clock_mhz: float | None
-    throttling: str | None
-    temperature_before_celsius: float | None
-    temperature_after_celsius: float | None
-    is_remote: bool
-    without_cuda_graph: bool
-    changed_files: tuple[str, ...]
-
-
-def capture_facts(engine: Engine) -> CaptureFacts | None:
-    """Return the conditions of the capture; None without a manifest."""
+def capture_facts(engine: Engine) -> dict[str, Any] | None:
+    """Return the conditions of the capture by the keys of `FACTS`, None where unknown; None without a manifest."""
     manifest = engine.capture
     if manifest is None:
         return None
     host = manifest.before or manifest.after or HostState()
-    before, after = (_find_gpu(state, engine) for state in (manifest.before, manifest.after))
+    before, after = (_find_gpu(state, engine) or GpuState() for state in (manifest.before, manifest.after))
     lock = manifest.clocks
-    return CaptureFacts(
-        started=manifest.started.isoformat() if manifest.started else None,
-        ended=manifest.ended.isoformat() if manifest.ended else None,
-        trex_tui=manifest.program,
-        trtexec_version=manifest.trtexec_version,
-        trtexec_build=manifest.trtexec_build,
-        driver=_driver(host),
-        l4t=host.l4t,
-        board=host.board,
-        power_mode=host.power_mode,
-        kernel=host.kernel,
-        container=host.container,
-        clocks=_describe_lock(manifest, engine),
-        clocks_locked=are_clocks_locked(manifest),
-        clocks_locked_mhz=lock.target_mhz if lock is not None and lock.is_locked else None,
-        sm_clock_before_mhz=before.sm_clock_mhz if before else None,
-        sm_clock_after_mhz=after.sm_clock_mhz if after else None,
-        max_sm_clock_mhz=after.max_sm_clock_mhz if after else None,
-        throttling=_describe_throttling(manifest),
-        temperature_before_celsius=_find_temperature(manifest.before, engine),
-        temperature_after_celsius=_find_temperature(manifest.after, engine),
-        is_remote=manifest.is_remote,
-        without_cuda_graph=manifest.is_without_graph,
-        changed_files=manifest.changed,
-    )
+    return {
+        "started": manifest.started.isoformat() if manifest.started else None,
+        "ended": manifest.ended.isoformat() if manifest.ended else None,
+        "trex_tui": manifest.program,
+        "trtexec_version": manifest.trtexec_version,
+        "trtexec_build": manifest.trtexec_build,
+        "driver": _driver(host),
+        **{key: getattr(host, key) for key in ("l4t", "board", "power_mode", "kernel", "container")},
+        "clocks": _describe_lock(manifest, engine),
+        "clocks_locked": are_clocks_locked(manifest),
+        "clocks_locked_mhz": lock.target_mhz if lock is not None and lock.is_locked else None,
+        "sm_clock_before_mhz": before.sm_clock_mhz,
+        "sm_clock_after_mhz": after.sm_clock_mhz,
+        "max_sm_clock_mhz": after.max_sm_clock_mhz,
+        "throttling": _describe_throttling(manifest),
+        "temperature_before_celsius": _find_temperature(manifest.before, engine),
+        "temperature_after_celsius": _find_temperature(manifest.after, engine),
+        "is_remote": manifest.is_remote,
+        "without_cuda_graph": manifest.is_without_graph,
+        "changed_files": manifest.changed,
+    }
 
 
 def _describe_throttling(manifest: CaptureManifest) -> str | None:

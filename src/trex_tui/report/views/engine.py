@@ -441,21 +441,23 @@ def _capture_section(engine: Engine) -> Iterator[Section]:
     if facts is None:
         return
     doubts = find_doubts(engine)
-    shown = [Fact(CAPTURE["started"], facts.started)] if facts.started else []
-    machine = [facts.board, *(f"{CAPTURE[key].title} {value}" for key in ("l4t", "power_mode", "driver", "kernel")
-                              if (value := getattr(facts, key)))]  # fmt: skip
-    machine += [f"in {facts.container}"] if facts.container else []
+    shown = [Fact(CAPTURE["started"], facts["started"])] if facts["started"] else []
+    machine = [facts['board'], *(f"{CAPTURE[key].title} {value}" for key in ("l4t", "power_mode", "driver", "kernel")
+                              if (value := facts[key]))]  # fmt: skip
+    machine += [f"in {facts['container']}"] if facts["container"] else []
     shown.append(Fact(Column("", "Machine"), None, printable(" · ".join(filter(None, machine))) or "unknown"))
-    clocks = facts.clocks or "unknown"
-    if facts.sm_clock_before_mhz and facts.sm_clock_after_mhz:
-        clocks += f"; {facts.sm_clock_before_mhz:.0f} MHz before, {facts.sm_clock_after_mhz:.0f} MHz after"
-    shown.append(Fact(CAPTURE["clocks"], facts.clocks, clocks))
-    shown.append(Fact(CAPTURE["throttling"], facts.throttling, facts.throttling or "unknown"))
-    before, after = facts.temperature_before_celsius, facts.temperature_after_celsius
+    clocks = facts["clocks"] or "unknown"
+    if facts["sm_clock_before_mhz"] and facts["sm_clock_after_mhz"]:
+        clocks += (
+            f"; {facts['sm_clock_before_mhz']:.0f} MHz before, {facts['sm_clock_after_mhz']:.0f} MHz after"
+        )
+    shown.append(Fact(CAPTURE["clocks"], facts["clocks"], clocks))
+    shown.append(Fact(CAPTURE["throttling"], facts["throttling"], facts["throttling"] or "unknown"))
+    before, after = facts["temperature_before_celsius"], facts["temperature_after_celsius"]
     if before is not None and after is not None:
         shown.append(
             Fact(Column("", "Temperature"), None, f"GPU {before:.0f} °C before, {after:.0f} °C after")
         )
     sentences = [as_sentence(printable(doubt.text)) for doubt in doubts]
-    data = {**facts._asdict(), "doubts": doubts}
+    data = {**facts, "doubts": doubts}
     yield Section("capture", "Capture", shown, sentences, data=data, is_warning=bool(doubts))

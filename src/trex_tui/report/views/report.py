@@ -120,7 +120,7 @@ def _overview(engines: Sequence[Engine], top: int | None) -> Iterator[Section]:
 
 def _comparison_cover(comparison: Comparison) -> Section:
     sides = [f"{letter(number)} {printable(side.label)}" for number, side in enumerate(comparison.sides)]
-    baseline = comparison.baseline
+    baseline = 0
     sentences = [
         f"{sides[other]} against {sides[baseline]}: {describe_verdict(comparison, other)}."
         for other in comparison.others
@@ -254,8 +254,8 @@ def _lint_sections(linted: Linted, top: int | None) -> Iterator[Section]:
 def _describe_date(engine: Engine) -> str:
     """Return the date of the capture; without a manifest that of the files, which may be the date of a copy."""
     captured = capture_facts(engine)
-    if captured is not None and captured.started:
-        return captured.started
+    if captured is not None and captured["started"]:
+        return str(captured["started"])
     files = [engine.files[kind] for kind in _MEASURED if kind in engine.files]
     try:
         changed = datetime.fromtimestamp(files[0].stat().st_mtime, timezone.utc)
