@@ -67,7 +67,7 @@ async def test_next_and_previous_go_around_and_the_list_moves_with_them():
         assert e.screen.pane.chart == first
         await e.press("j", "j", "j")
         assert e.screen.pane.chart == "kind"
-        await e.see("convolution 0.7107┤█")
+        await e.see("convolution 0.7107 ms █")
 
 
 async def test_a_narrow_terminal_has_a_line_instead_of_the_list():

@@ -1,8 +1,8 @@
 """Draw charts in the terminal; the only file that knows plotext (5.3.2).
 
 plotext only fills cells: limits, ticks, data and logarithms are given to it, linear and complete. It has one figure per
-process, so that one thread paints at a time. Version 6.1.0 leaves out the first horizontal bar and spoils the limits of an
-axis with its own ticks.
+process, so that one thread paints at a time. Version 6.1.0 spoils the limits of an axis with its own ticks. Horizontal bars
+are text: they need no axis.
 """
 
 from __future__ import annotations
@@ -36,8 +36,6 @@ _AXES = 3
 _TEXTS = 4
 """Lines of title, legend and note of a chart that is bounded, at most."""
 _COUNT = re.compile(r"^\d+ of (?=\d+ \w+ shown)")
-_MOST_ROWS = 4
-"""Lines of a bar with the gap below it."""
 _FEW_DECADES = 2.5
 _lock = threading.Lock()
 
@@ -87,7 +85,7 @@ def paint(
         height: Lines of axes and data; of everything if it is bounded.
         layer: The current layer, which is marked.
     """
-    chart = _keep_bars(chart, height - _AXES - _TEXTS) if is_bounded else chart
+    chart = _keep_bars(chart, height - _TEXTS) if is_bounded else chart
     head = [Text(printable(chart.title), "bold")]
     colors = {word: look.tone(word, number) for word, (number, _) in choose_colors(chart).items()}
     if not chart.frame.empty and not (
@@ -99,6 +97,8 @@ def paint(
     if chart.frame.empty:
         return Text("\n").join([*head, *foot])
     room = height - len(head) - len(foot) if is_bounded else height
+    if chart.kind == "bar":
+        return Text("\n").join([*head, _draw_bars(chart, colors, width, room), *foot])
     with _lock:
         plot = _plot(chart, colors, _Canvas(width, max(_AXES + 2, room), look, layer))
     return Text("\n").join([*head, plot, *foot])
@@ -144,50 +144,36 @@ def _plot(chart: Chart, colors: Mapping[str, Color], canvas: _Canvas) -> Text:
     plotext.xaxes(True, False)
     plotext.yaxes(True, False)
     try:
-        height = _PAINTERS[chart.kind](chart, colors, canvas)
-        plotext.plotsize(canvas.width, height or canvas.height)
+        _PAINTERS[chart.kind](chart, colors, canvas)
+        plotext.plotsize(canvas.width, canvas.height)
         return Text.from_ansi(plotext.build().rstrip("\n"), no_wrap=True)
     finally:
         plotext.clear_figure()
 
 
-def _paint_bars(chart: Chart, colors: Mapping[str, Color], canvas: _Canvas) -> int:
-    """Draw a horizontal bar per category, the first on top, its value behind the label; return the lines that it takes."""
-    key = chart.color.key if chart.color else None
+def _draw_bars(chart: Chart, colors: Mapping[str, Color], width: int, rows: int) -> Text:
+    """Return a horizontal bar per category, the first on top, its value behind the label."""
     lengths: dict[str, dict[str, float]] = {}
-    words = chart.frame[key] if key else [""] * len(chart.frame)
+    words = chart.frame[chart.color.key] if chart.color else [""] * len(chart.frame)
     for label, word, value in zip(chart.frame[chart.y.key], words, _numbers(chart, chart.x), strict=True):
         parts = lengths.setdefault(label, {})
         parts[word] = parts.get(word, 0.0) + float(value)
-    each = max(1, min(_MOST_ROWS, canvas.rows // len(lengths)))
-    rows = each * len(lengths)
-    widest = min(_WIDEST_LABEL, canvas.width // 3)
-    values = [chart.x.format(sum(parts.values())) for parts in lengths.values()]
-    labels = [_fit_label(chart, label, widest) for label in lengths]
+    labels = [_fit_label(chart, label, min(_WIDEST_LABEL, width // 3)) for label in lengths]
+    values = [chart.x.format(sum(parts.values()), with_unit=True) for parts in lengths.values()]
     longest, longest_value = max(map(cell_len, labels)), max(map(cell_len, values))
-    shown = [
-        f"{label}{' ' * (longest - cell_len(label))} {value:>{longest_value}}"
-        for label, value in zip(labels, values, strict=True)
-    ]
-    upper = max(sum(parts.values()) for parts in lengths.values()) or 1.0
-    half = upper / max(1, 2 * (canvas.width - longest - longest_value - 2) - 1)
-    for place, parts in enumerate(lengths.values()):
-        top = 2 * (rows - place * each)  # half lines, from below
-        halves = list(range(top - 2 * max(1, each - 1), top))
-        ends = np.cumsum(list(parts.values())).tolist()
-        ends = [half * max(1, 2 * round((end / half + 1) / 2) - 1) for end in ends[:-1]] + ends[
-            -1:
-        ]  # whole cells
-        for end, word in reversed(list(zip(ends, parts, strict=True))):
-            if parts[word] > 0:
-                across = [float(end)] * len(halves)
-                plotext.scatter(across, halves, marker=_MARKER, color=colors[word], filly=True)
-    ticks = [(rows - 1 - place * each) * (2 * rows - 1) / max(1, rows - 1) for place in range(len(shown))]
-    plotext.ylim(0, 2 * rows - 1)
-    plotext.yticks(ticks, shown)
-    is_count = chart.x.unit.name == ""
-    _set_axis("x", chart.x, 0.0, upper, max(2, canvas.width // 16), is_whole=is_count)
-    return rows + _AXES
+    cells = max(1, width - longest - longest_value - 2) / (
+        max(map(sum, map(dict.values, lengths.values()))) or 1.0
+    )
+    gap = [Text()] if rows >= 2 * len(lengths) else []
+    lines: list[Text] = []
+    for label, value, parts in zip(labels, values, lengths.values(), strict=True):
+        bar, length = Text(no_wrap=True), 0.0
+        for word, part in parts.items():
+            length += part
+            bar.append("█" * (max(part > 0, round(cells * length)) - bar.cell_len), _style(colors[word]))
+        head = f"{label}{' ' * (longest - cell_len(label))} {value:>{longest_value}} "
+        lines += [Text.assemble(head, bar), *gap]
+    return Text("\n").join(lines)
 
 
 def _fit_label(chart: Chart, label: str, width: int) -> str:
@@ -270,8 +256,7 @@ def _paint_points(chart: Chart, colors: Mapping[str, Color], canvas: _Canvas) ->
                      color=canvas.look.line, alignment=side)  # fmt: skip
 
 
-_PAINTERS: dict[str, Callable[[Chart, Mapping[str, Color], _Canvas], int | None]] = {
-    "bar": _paint_bars,
+_PAINTERS: dict[str, Callable[[Chart, Mapping[str, Color], _Canvas], None]] = {
     "column": _paint_columns,
     "histogram": _paint_columns,
     "line": _paint_points,
