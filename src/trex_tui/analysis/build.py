@@ -38,7 +38,6 @@ clocks vary by more.
 """
 ONNX_NODE = re.compile(r"\[ONNX Layer: ([^\]\x1e\x1f]*)\]")
 _VECTOR = re.compile(r":(\d{1,6})")
-_STRIDES = re.compile(r"\w+\((?P<strides>[^()]*)\)$")
 _NOT_TIMED = frozenset({"NoOp", "Reformat", "Myelin", None})
 _DIFFERING = frozenset({"Metadata", "Origin", "StreamId"})
 """Attributes in which equal layers differ."""
@@ -231,17 +230,21 @@ class _Log:
             (tuning, combination)
             for tuning, combination in self._by_choice.get((layer.layer_type, layer.tactic_id), ())
             if tuning.name != layer.name
-            and _have_formats(layer.inputs, combination.inputs)
-            and _have_formats(layer.outputs, combination.outputs)
-            and self._has_attributes_of(layer, tuning.name)
+            and _fits(layer.inputs, combination.inputs)
+            and _fits(layer.outputs, combination.outputs)
+            and self._is_equal(layer, self._layers.get(tuning.name))
         ]
 
-    def _has_attributes_of(self, layer: _Layer, name: str) -> bool:
-        other = self._layers.get(name)
-        if other is None:
-            return True
+    @staticmethod
+    def _is_equal(layer: _Layer, other: _Layer | None) -> bool:
+        if other is None or layer.kind != other.kind:
+            return False
         keys = (layer.attributes.keys() & other.attributes.keys()) - _DIFFERING - _OWN_KEYS
-        return layer.kind == other.kind and all(
+        tensors = (
+            [(port.shape, port.dtype, port.format) for side in (each.inputs, each.outputs) for port in side]
+            for each in (layer, other)
+        )
+        return next(tensors) == next(tensors) and all(
             layer.attributes[key] == other.attributes[key] for key in keys
         )
 
@@ -334,43 +337,6 @@ def _fits(ports: Sequence[Port], formats: Sequence[str]) -> bool:
             return False
         if parse_format(port.format_text or "").vector != (int(match[1]) if match else 1):
             return False
-    return True
-
-
-def _have_formats(ports: Sequence[Port], formats: Sequence[str]) -> bool:
-    return len(ports) == len(formats) and all(map(_has_format, ports, formats))
-
-
-def _has_format(port: Port, text: str) -> bool:
-    """Return whether a tensor has a type and strides as the builder prints them: `Half(3136,1:8,112,4)`.
-
-    The number after the colon is the number of elements of that dimension per vector; strides count vectors then.
-    """
-    match, dtype = _STRIDES.match(text), parse_data_type(text)
-    if match is None or (dtype.value if dtype else None) != port.dtype:
-        return False
-    parts = [part.partition(":") for part in match["strides"].split(",")] if match["strides"] else []
-    if len(parts) != len(port.shape):
-        return False
-    steps: list[tuple[int, int]] = []
-    vector = 1
-    for (stride, _, width), extent in zip(parts, port.shape, strict=True):
-        if not stride.isdecimal() or (width and not width.isdecimal()):
-            return False
-        elements = int(width or 1) or 1
-        vector *= elements
-        steps.append((int(stride), -(-extent // elements) if extent >= 0 else extent))
-    stated = parse_format(port.format_text or "").vector
-    return (vector == stated or stated <= 1) and _is_dense(steps)
-
-
-def _is_dense(steps: list[tuple[int, int]]) -> bool:
-    """Return whether (stride, extent) pairs fill memory without gaps; only the outermost extent may be unknown."""
-    expected = 1
-    for stride, extent in sorted(steps, key=lambda step: (step[0], step[1] < 0, step[1])):
-        if expected < 0 or stride != expected:
-            return False
-        expected *= extent
     return True
 
 
