@@ -53,7 +53,6 @@ from trex_tui.artifacts.write import (
     Inputs,
     check_output,
     remove_stale,
-    write_all,
     write_atomically,
     write_output,
 )
@@ -700,9 +699,6 @@ def test_an_input_is_never_replaced(tmp_path: Path) -> None:
     for target in (path, link, hard, tmp_path / "set" / ".." / "set" / "a.graph.json"):
         with pytest.raises(TrexError, match="an input file; write elsewhere"):
             check_output(target, inputs, force=True)
-    with pytest.raises(TrexError, match="would be replaced, but"):
-        inputs.check_directory(tmp_path)
-    inputs.check_directory(tmp_path / "other")
     tea = packed(tmp_path / "b.tea", {"b.graph.json": GRAPH})
     unpacked = Inputs(find_one(tea).files.values())
     with pytest.raises(TrexError, match=r"b\.tea is an input file"):
@@ -717,14 +713,10 @@ def test_files_appear_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     )
     with pytest.raises(TrexError, match=r"a\.txt cannot be written: No space left on device; free space"):
         write_output(path, "new")
-    with pytest.raises(OSError, match="No space"):
-        write_all({path: "new", tmp_path / "other" / "b.txt": "b"})
     assert path.read_text() == "old"
     assert [file.name for file in (tmp_path / "new").iterdir()] == ["a.txt"]
     assert [file.name for file in tmp_path.iterdir()] == ["new"]
     monkeypatch.undo()
-    write_all({path: "new", tmp_path / "other" / "b.txt": b"b"})
-    assert (path.read_text(), (tmp_path / "other" / "b.txt").read_text()) == ("new", "b")
     link = tmp_path / "link"
     link.symlink_to(path)
     write_output(link, "through")
@@ -732,18 +724,12 @@ def test_files_appear_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_leftovers_of_killed_writers_are_removed(tmp_path: Path) -> None:
-    ended = 2**22 + 1  # larger than any process id
-    for name, age_s in (
-        (f".trex-tui-{ended}-a.tmp", 60),
-        (f".trex-tui-{os.getpid()}-b.tmp", 60),
-        (".trex-tui-x", 1e6),
-    ):
+    for name, age_s in ((".trex-tui-a.tmp", 4000), (".trex-tui-b.tmp", 60), (".trex-tui-x", 1e6)):
         file = tmp_path / name
         file.write_text("")
         os.utime(file, (time.time() - age_s,) * 2)
     remove_stale(tmp_path)
-    left = sorted(file.name for file in tmp_path.iterdir())
-    assert left == [f".trex-tui-{os.getpid()}-b.tmp", ".trex-tui-x"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == [".trex-tui-b.tmp", ".trex-tui-x"]
 
 
 # Anything

@@ -338,7 +338,6 @@ ANOTHER = PROFILE_LOG.replace("--loadEngine=a", "--loadEngine=b")
         ),
         ({"build.log": BUILD_LOG, "profile.log": PROFILE_LOG}, [("run7", ["build.log", "profile.log"])]),
         ({"trtexec_stdout.log": PROFILE_LOG}, [("run7", ["trtexec_stdout.log"])]),
-        ({"vit_build.log": BUILD_LOG, "run.log": ANOTHER}, [("vit", ["vit_build.log", "run.log"])]),
         (  # saved and loaded under one name, by one release
             {"x.log": SAVES, "y.log": PROFILE_LOG, "z.log": ANOTHER},
             [("x", ["x.log", "y.log"]), ("z", ["z.log"])],
@@ -347,7 +346,6 @@ ANOTHER = PROFILE_LOG.replace("--loadEngine=a", "--loadEngine=b")
             {"x.log": SAVES, "y.log": PROFILE_LOG, "z.log": PROFILE_LOG},
             [("x", ["x.log"]), ("y", ["y.log"]), ("z", ["z.log"])],
         ),
-        ({"x.log": BUILD_LOG, "y.log": PROFILE_LOG}, [("x", ["x.log"]), ("y", ["y.log"])]),
         ({"a.build.log": BUILD_LOG, "a.engine": PLAN}, [("a", ["a.build.log", "a.engine"])]),
     ],
 )

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from trex_tui.artifacts.open import open_bytes
-from trex_tui.artifacts.write import remove_stale, temporary_prefix
+from trex_tui.artifacts.write import remove_stale
 from trex_tui.errors import ARCHIVES, describe_os_error
 
 MOST_MEMBERS, MOST_BYTES = 256, 1 << 30
@@ -109,7 +109,7 @@ def _extract(archive: zipfile.ZipFile, member: zipfile.ZipInfo, root: Path, path
 def _make_directory(archive: Path) -> Path:
     """Return a new temporary directory for an archive, which is removed at exit."""
     remove_stale(Path(tempfile.gettempdir()), _PREFIX, "")
-    directory = Path(tempfile.mkdtemp(prefix=temporary_prefix(_PREFIX)))
+    directory = Path(tempfile.mkdtemp(prefix=_PREFIX))
     if not ARCHIVES:
         atexit.register(forget)
     ARCHIVES[directory] = archive

@@ -10,7 +10,7 @@ import errno
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -363,9 +363,8 @@ def _place_files(folder: _Folder, group: Group, engines: dict[str, Group]) -> No
             ending = "that matches no set here; rename it like a set: NAME.monitor.csv"
             folder.note(Severity.INFO, path, f"{what} {ending}")
         elif engines:
-            folder.note(
-                Severity.WARNING, path, f"{what} that matches no set here: no other file has its stem"
-            )
+            message = f"{what} that matches no set here: no other file has its stem"
+            folder.note(Severity.WARNING, path, message)
         else:
             needs = "layer information, a profile, timing JSON or a log"
             folder.note(Severity.INFO, path, f"{what}, which cannot be opened alone; needs {needs}")
@@ -385,28 +384,17 @@ def _join_solitary(groups: dict[str, Group]) -> None:
 
 
 def _join_logs(groups: dict[str, Group]) -> None:
-    """Join the logs of a build and of a run that have different names.
-
-    They must save and load one engine, or be the only two, one of them without an engine in its name.
-    """
-    builds = {stem: group for stem, group in groups.items() if _list_logs(group) == [FileKind.BUILD_LOG]}
-    profiles = {stem: group for stem, group in groups.items() if _list_logs(group) == [FileKind.PROFILE_LOG]}
-    saved = {stem: find_logged_engine(group[FileKind.BUILD_LOG]) for stem, group in builds.items()}
-    loaded = {stem: find_logged_engine(group[FileKind.PROFILE_LOG]) for stem, group in profiles.items()}
-    pairs = [
-        (stem, other)
-        for stem, engine in saved.items()
-        for other, file in loaded.items()
-        if engine is not None and engine == file
-    ]
-    if not pairs and len(builds) == len(profiles) == 1 and "" in (*builds, *profiles):
-        pairs = [(next(iter(builds)), next(iter(profiles)))]
-    for build, profile in pairs:
-        is_unclear = [pair[0] for pair in pairs].count(build) + [pair[1] for pair in pairs].count(profile) > 2
-        if is_unclear or groups[build].keys() & groups[profile].keys():
-            continue
-        kept, other = (build, profile) if build else (profile, build)
-        groups[kept].update(groups.pop(other))
+    """Join the log of a run with that of the build of the engine that it loads, where the directory has one of each."""
+    engines: dict[tuple[str, str], dict[FileKind, list[str]]] = {}
+    for stem, group in groups.items():
+        logs = _list_logs(group)
+        if len(logs) == 1 and (engine := find_logged_engine(group[logs[0]])):
+            engines.setdefault(engine, {}).setdefault(logs[0], []).append(stem)
+    for stems in engines.values():
+        builds, runs = (stems.get(kind, []) for kind in LOG_KINDS)
+        if len(builds) == len(runs) == 1:
+            kept, other = (*builds, *runs) if builds[0] else (*runs, *builds)
+            groups[kept].update(groups.pop(other))
 
 
 def _list_logs(group: Group) -> list[FileKind]:
@@ -588,19 +576,12 @@ def name_sets(sets: Sequence[ArtifactSet]) -> list[ArtifactSet]:
     return [replace(source, name=name) for source, name in zip(sets, _number(names), strict=True)]
 
 
-def _number(names: Sequence[str]) -> list[str]:
-    """Return the names, equal ones with a number behind all but the first."""
-    taken = set(names)
-    seen: set[str] = set()
-    numbered = []
+def _number(names: Sequence[str]) -> Iterator[str]:
+    """Yield the names, equal ones with a number behind all but the first."""
+    counts: Counter[str] = Counter()
     for name in names:
-        number, label = 1, name
-        while label in seen or (number > 1 and label in taken):
-            number += 1
-            label = f"{name}~{number}"
-        seen.add(label)
-        numbered.append(label)
-    return numbered
+        counts[name] += 1
+        yield name if counts[name] == 1 else f"{name}~{counts[name]}"
 
 
 def _own_name(source: ArtifactSet) -> str:

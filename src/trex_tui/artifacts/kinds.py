@@ -28,7 +28,7 @@ from trex_tui.artifacts.plan import has_plan_mark, read_plan_head
 from trex_tui.artifacts.power import find_producer
 from trex_tui.artifacts.profile import ENGINE_TRACE, TABLE_HEADING
 from trex_tui.artifacts.stems import OUTPUT_DIFF, is_canonical, names_power_log, would_be_used
-from trex_tui.artifacts.timing import UnknownUnitError, find_column, plain
+from trex_tui.artifacts.timing import UnknownUnitError, plain
 from trex_tui.errors import ArtifactError, describe_os_error
 
 
@@ -289,14 +289,13 @@ def _find_role(text: str, path: Path) -> FileKind:
 def find_logged_engine(path: Path) -> tuple[str, str] | None:
     """Return the engine that a log saves or loads: file name and number of the release; None if not in its head."""
     try:
-        head = decode_text(unpack_head(read_head(path, HEAD_BYTES), HEAD_BYTES))
+        banner = _BANNER.search(decode_text(unpack_head(read_head(path, HEAD_BYTES), HEAD_BYTES)))
     except (OSError, zlib.error):
         return None
-    banner = _BANNER.search(head)
     match = re.search(r"--(?:save|load)Engine=(\S+)", banner["command"] or "") if banner else None
-    if banner is None or match is None:
-        return None
-    return re.split(r"[\\/]", match[1].strip("'\""))[-1], banner["version"] or ""
+    return (
+        (re.split(r"[\\/]", match[1].strip("'\""))[-1], banner["version"] or "") if banner and match else None
+    )
 
 
 def _recognize_object(head: str, path: Path) -> Recognition:
@@ -345,8 +344,7 @@ def _recognize_list(head: str, path: Path) -> Recognition:
             return Recognition(kind)
     if _holds_layer_times(head, path):
         return Recognition(FileKind.PROFILE)
-    is_timing = any(find_column(key)[0] in ("latencyMs", "computeMs") for key in keys)
-    if is_timing or (_NUMBERS.match(head) and _TIMES_NAME.search(path.name)):
+    if _NUMBERS.match(head) and _TIMES_NAME.search(path.name):
         return Recognition(FileKind.TIMING)
     return _describe_json(head, path)
 

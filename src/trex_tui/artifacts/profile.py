@@ -2,8 +2,7 @@
 
 One record per line; records of TensorRT 8.0 to 8.4 EA have no `medianMs`. trtexec does not escape names and may print `nan`,
 so a file may be invalid JSON, and a backslash in a name is literal: such files are parsed by their fixed structure, line by
-line. Several profiles in one file are runs, which are never added up: lists that were appended, rows after another count,
-and, without counts, a sequence of names that repeats as a whole.
+line. Several profiles in one file are runs, which are never added up: lists that were appended, and rows after another count.
 
 Read as well are the table that SimpleProfiler of the TensorRT samples prints, execution profiles of Torch-TensorRT, and
 layer times of toolkits in many other forms (`layer_times`). What such a file leaves open is assumed, and told in a note.
@@ -14,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -50,9 +49,8 @@ _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 _RATIO_ERROR = 1e-4
 """Relative error of a ratio of two numbers with six digits each, with a margin."""
 _LEAST_MISSING_PCT = 0.5
-_MOST_OTHERS = 3
 _LEAST_LAYERS = 3
-"""Minimum size of a run identified by names alone: shorter sequences repeat within a network."""
+"""Rows of which the last may be a sum."""
 _SUMS = frozenset(("total", "sum", "overall"))
 _CALL_SUMS = (
     "has sums over all calls, whose number the format perfetto does not state: shares are right, times only after a single "
@@ -185,7 +183,7 @@ def _read_runs(text: str, path: Path) -> list[Profile]:
         elif isinstance(root, list) and ENGINE_TRACE.search(text):
             profiles.append(_read_trace(root, path))
         else:
-            profiles += _read_foreign(root, path)
+            profiles.append(_read_foreign(root, path))
     return [profile for profile in profiles if profile.rows] or profiles[:1]
 
 
@@ -250,13 +248,6 @@ class _Records:
         self.begin_run()
         self.runs[-1].iterations = count
 
-    def split_runs(self) -> None:
-        """Make a run of each repetition of all names."""
-        rows = self.runs[0].rows
-        length = _find_run_length([row.name for row in rows])
-        if len(self.runs) == 1 and length < len(rows):
-            self.runs = [_Run(rows[start : start + length]) for start in range(0, len(rows), length)]
-
     def finish(self) -> None:
         """Assign a count after all rows to the run before it."""
         if len(self.runs) > 1 and not self.runs[-1].rows:
@@ -284,11 +275,7 @@ def _read_records(root: Sequence[Any], path: Path) -> list[Profile]:
     parsed.finish()
     notes = []
     if not has_count:
-        parsed.split_runs()
-        for run in parsed.runs:
-            run.iterations = _divide_times(run.rows)
-        if len(parsed.runs) > 1:
-            notes.append(Note(Severity.INFO, path, "", _describe_runs(len(parsed.runs))))
+        parsed.runs[0].iterations = _divide_times(parsed.runs[0].rows)
     if ignored:
         message = f"{ignored} entries are not profile records; skipped"
         notes.append(Note(Severity.WARNING, path, "", message))
@@ -433,8 +420,8 @@ def _read_trace(events: Sequence[Any], path: Path) -> Profile:
 # Other tools
 
 
-def _read_foreign(root: object, path: Path) -> list[Profile]:
-    """Return the runs in a file of another tool; of several profiles the one with most layers, the first of equal ones.
+def _read_foreign(root: object, path: Path) -> Profile:
+    """Return the profile in a file of another tool; of several the one with most layers, the first of equal ones.
 
     Raises:
         ArtifactError: It has no layer times, or states a unit that is not a unit of time.
@@ -444,70 +431,51 @@ def _read_foreign(root: object, path: Path) -> list[Profile]:
     except UnknownUnitError as error:
         raise ArtifactError(path, error.message) from error
     if not tables:
-        keys = dict.fromkeys(key for record in _list_records(root) for key in record)
-        seen = f" (keys: {', '.join(list(keys)[:8])})" if keys else ""
+        records = [
+            record for record in (root if isinstance(root, list) else [root]) if isinstance(record, dict)
+        ]
+        keys = list(dict.fromkeys(key for record in records for key in record))
+        seen = f" (keys: {', '.join(keys[:8])})" if keys else ""
         raise ArtifactError(
             path, f"has no times of layers under a known key{seen}; export it with --exportProfile"
         )
-    best = max(tables, key=lambda table: len(table.rows))
+    table = max(tables, key=lambda table: len(table.rows))
     notes = []
-    others = [table for table in tables if table.rows != best.rows]
-    if others:
-        named = [f"{plural(len(table.rows), 'layer')} at {table.where or 'the root'}" for table in others]
-        more = [f"{len(named) - _MOST_OTHERS} more"] if len(named) > _MOST_OTHERS else []
-        message = f"has more than one profile; not read: {', '.join(named[:_MOST_OTHERS] + more)}"
+    if others := [other for other in tables if other.rows != table.rows]:
+        named = ", ".join(
+            f"{plural(len(other.rows), 'layer')} at {other.where or 'the root'}" for other in others[:3]
+        )
+        message = f"has {len(tables)} profiles; not read: {named}{', …' if len(others) > 3 else ''}"
         notes.append(Note(Severity.WARNING, path, "", message))
-    if best.left_out:
-        message = f"{best.left_out} entries without a layer name and time; skipped"
+    if table.left_out:
+        message = f"{table.left_out} entries without a layer name and time; skipped"
         notes.append(Note(Severity.WARNING, path, "", message))
-    length = _find_run_length([row.name for row in best.rows])
-    runs = [best.rows[start : start + length] for start in range(0, len(best.rows), length)]
-    assumed = _describe_runs(len(runs)) if len(runs) > 1 else ""
-    return [_read_table(best, rows, assumed, notes, path) for rows in runs]
+    return _read_table(table, notes, path)
 
 
-def _list_records(root: object) -> Iterable[dict[str, Any]]:
-    return [record for record in (root if isinstance(root, list) else [root]) if isinstance(record, dict)]
-
-
-def _find_run_length(names: Sequence[str]) -> int:
-    """Return the number of layers after which all names repeat in order to the end; all if they do not."""
-    for length in range(_LEAST_LAYERS, len(names) // 2 + 1):
-        is_repeated = len(names) % length == 0 and names[:-length] == names[length:]
-        if is_repeated and len(set(names[:length])) > 1:
-            return length
-    return max(len(names), 1)
-
-
-def _describe_runs(count: int) -> str:
-    return f"all names repeat {count} times in the same order; read as {count} runs"
-
-
-def _read_table(
-    table: LayerTable, rows: list[LayerTimes], of_runs: str, file_notes: Sequence[Note], path: Path
-) -> Profile:
-    """Return a run of another tool, with a note on every assumption."""
-    where = f" at {table.where}" if table.where else ""
+def _read_table(table: LayerTable, file_notes: Sequence[Note], path: Path) -> Profile:
+    """Return the profile of another tool, with a note on every assumption."""
+    rows = [_make_row(row, table.count) for row in table.rows]
+    total: ProfileRow | None = None
+    if len(rows) >= _LEAST_LAYERS and rows[-1].name.strip().lower() in _SUMS:
+        total = rows.pop()
     # An IProfiler is called with milliseconds.
     units = {name: unit or ("ms" if name == "samples" else None) for name, unit in table.units.items()}
-    names = ", ".join(f"{name} in {unit}" if unit else name for name, unit in units.items())
-    total = None
-    assumed = []
-    if len(rows) >= _LEAST_LAYERS and rows[-1].name.strip().lower() in _SUMS:
-        assumed.append(f"its row {rows[-1].name!r} is excluded from the layers")
-        rows, total = rows[:-1], _make_row(rows[-1], table.count)
-    what = f"is not in trtexec's format; read as {plural(len(rows), 'layer')}{where}: {names}"
-    assumed = [what, *assumed, *([of_runs] if of_runs else [])]
     unit = None if None in units.values() else "ms"
-    if unit is None:
-        assumed.append(UNIT_UNKNOWN)
-    assumed += _describe_meanings(rows, table.count)
+    where = f" at {table.where}" if table.where else ""
+    names = ", ".join(f"{name} in {unit}" if unit else name for name, unit in units.items())
+    assumed = [f"is not in trtexec's format; read as {plural(len(rows), 'layer')}{where}: {names}"]
+    assumed += [f"its row {total.name!r} is excluded from the layers"] if total else []
+    assumed += [UNIT_UNKNOWN] if unit is None else []
+    if "time" in units and "average" not in units:
+        meaning = "a sum over all iterations" if table.count else "the time of one inference"
+        assumed.append(f"time is read as {meaning}")
     text = "; ".join(assumed)
-    counts = {row.spread.samples if row.spread and not row.count else row.count for row in rows}
-    iterations = table.count or (counts.pop() if len(counts) == 1 else None)
-    run = _Run([_make_row(row, table.count) for row in rows], iterations)
-    if any(row.spread for row in rows):
-        run.spreads = [row.spread for row in rows]
+    spreads = [row.spread for row in table.rows]
+    counts = {spread.samples for spread in spreads if spread}
+    run = _Run(rows, table.count or (counts.pop() if len(counts) == 1 else None))
+    if any(spreads):
+        run.spreads = spreads[: len(rows)]
     note = Note(Severity.WARNING if unit is None else Severity.INFO, path, "", text)
     profile = _finish(path, run, [note, *file_notes], text)._replace(unit=unit)
     return profile if total is None else profile.with_total(path, total.average_ms)
@@ -515,23 +483,12 @@ def _read_table(
 
 def _make_row(row: LayerTimes, count: int | None) -> ProfileRow:
     """Return the row as trtexec would write it: the average follows from the sum and the number of iterations."""
-    average, total = row.average_ms, row.total_ms
-    count = row.count or count
-    if row.time_ms is not None:
-        if average is not None or (count and row.time_key == "timeMs"):
-            total = row.time_ms if total is None else total
-        else:
-            average = row.time_ms
+    figures = row.figures
+    average, total, time = (figures.get(key) for key in ("average", "total", "time"))
+    if time is not None and (average is not None or count):
+        total = time if total is None else total
+    elif time is not None:
+        average = time
     if average is None and total is not None and count:
         average = total / count
-    return ProfileRow(row.name, total, average, row.median_ms, row.percentage)
-
-
-def _describe_meanings(rows: Sequence[LayerTimes], count: int | None) -> list[str]:
-    """Return assumptions about times whose keys do not state their meaning."""
-    keys = {row.time_key for row in rows if row.time_ms is not None and row.average_ms is None}
-    sums = {key for key in keys if key == "timeMs" and (count or any(row.count for row in rows))}
-    return [f"{key} is read as a sum over all iterations" for key in sorted(sums)] + [
-        f"{key or 'the number of a layer'} is read as the time of one inference"
-        for key in sorted(keys - sums)
-    ]
+    return ProfileRow(row.name, total, average, figures.get("median"), figures.get("percentage"))

@@ -2,9 +2,8 @@
 
 Columns are arrays of doubles, with a tenth of the memory of the parsed rows. TensorRT 8.0 to 8.2 have an extra `endToEndMs`.
 
-Toolkits around trtexec write the same in four other forms: a list of numbers (`{"times": [0.5, 0.6]}`), a list of rows
-(`{"perIteration": [{"latency_us": 500}]}`), columns (`{"latency": {"unit": "us", "values": [500]}}`), and any of these below
-further keys. The unit is at the end of a key or beside the numbers, or follows from a throughput in the file.
+Toolkits around trtexec write lists of numbers (`{"latencies_us": [500]}`, `{"latency": {"unit": "us", "values": [500]}}`),
+also below further keys. The unit is at the end of a key or beside the numbers, or follows from a throughput in the file.
 """
 
 from __future__ import annotations
@@ -12,13 +11,13 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from trex_tui.artifacts.open import LARGEST_NUMBER, finite_number, parse_documents, read_text
 from trex_tui.errors import ArtifactError, Note, Severity
@@ -130,9 +129,9 @@ _NAMES = {
 """Column -> its names in toolkits, in lower-case letters and digits, without the unit."""
 _COLUMNS = {name: column for column, names in _NAMES.items() for name in names.split()}
 _OWN_COLUMNS = {key.lower(): key for key in TIMING_KEYS}
-_HOLDERS = frozenset(("value", "values", "samples", "data", "raw"))
-"""Keys without a meaning."""
-_MOST_DEPTH, _MOST_OTHERS = 12, 3
+_HOLDERS = ("values", "samples", "data", "raw")
+"""Keys of the numbers in an object of one column."""
+_MOST_DEPTH = 12
 
 
 @lru_cache(maxsize=1024)
@@ -262,26 +261,27 @@ def _check_columns(
     return tuple(Note(Severity.WARNING, path, "", message) for message in messages)
 
 
-@dataclass(slots=True)
-class _Table:
-    """Columns of equal length, in milliseconds; the stated unit of each, None without one."""
+class _Table(NamedTuple):
+    """Columns of equal length, in milliseconds, and the stated unit of each, None without one."""
 
-    rows: int
     where: str
-    columns: dict[str, array[float]] = field(default_factory=dict)
-    units: dict[str, str | None] = field(default_factory=dict)
-    left_out: int = 0
+    columns: dict[str, array[float]]
+    units: dict[str, str | None]
+
+    @property
+    def rows(self) -> int:
+        return len(next(iter(self.columns.values())))
 
     @property
     def description(self) -> str:
-        position = f" at {self.where}" if self.where else ""
-        return f"{plural(self.rows, 'row')}{position}"
+        return plural(self.rows, "row") + (f" at {self.where}" if self.where else "")
 
 
 def _read_foreign(root: object, path: Path) -> Timing:
     """Return the longest run in a file of another tool, then the one with most columns, then the first."""
+    is_list = isinstance(root, list) and bool(root) and not isinstance(root[0], (dict, list))
     try:
-        tables = _merge(list(_find_tables(root, (), "latencyMs" if isinstance(root, list) else None, None)))
+        tables = list(_find_tables({"times": root} if is_list else root))
     except UnknownUnitError as error:
         raise ArtifactError(path, error.message) from error
     if not tables:
@@ -292,17 +292,16 @@ def _read_foreign(root: object, path: Path) -> Timing:
     units = set(best.units.values())
     unit = units.pop() if len(units) == 1 else None if None in units else "ms"
     shown = [
-        f"{column.removesuffix('Ms')} in {stated}" if stated else column.removesuffix("Ms")
+        f"{column.removesuffix('Ms')}{f' in {stated}' if stated else ''}"
         for column, stated in best.units.items()
     ]
     assumed = f"is not in trtexec's format; read as {best.description} of {', '.join(shown)}"
     assumed += "" if unit else f"; {UNIT_UNKNOWN}"
     notes = [Note(Severity.INFO if unit else Severity.WARNING, path, "", assumed)]
     if others := [table.description for table in tables if table is not best]:
-        more = [f"{len(others) - _MOST_OTHERS} more"] if len(others) > _MOST_OTHERS else []
-        message = f"has rows of several runs; not read: {', '.join(others[:_MOST_OTHERS] + more)}"
-        notes.append(Note(Severity.WARNING, path, "", message))
-    notes += _check_columns(path, best.columns, best.columns, best.rows, best.left_out)
+        named = f"{', '.join(others[:3])}{', …' if len(others) > 3 else ''}"
+        notes.append(Note(Severity.WARNING, path, "", f"has rows of {len(tables)} runs; not read: {named}"))
+    notes += _check_columns(path, best.columns, best.columns, best.rows, 0)
     timing = Timing(best.columns, best.rows, tuple(notes), assumed, unit)
     return timing if unit or not isinstance(root, dict) else _infer_unit(timing, root)
 
@@ -320,67 +319,32 @@ def _infer_unit(timing: Timing, root: Mapping[str, Any]) -> Timing:
     return timing
 
 
-def _find_tables(
-    node: object, path: tuple[str, ...], column: str | None, unit: str | None
-) -> Iterator[_Table]:
-    """Yield every list of numbers or rows in a document, with the nearest column and unit named by the keys around it."""
-    if len(path) > _MOST_DEPTH:
+def _find_tables(node: object, path: tuple[str, ...] = (), unit: str | None = None) -> Iterator[_Table]:
+    """Yield a table for each object with equally long lists of numbers under keys that name times."""
+    if len(path) > _MOST_DEPTH or not isinstance(node, (dict, list)):
         return
-    if isinstance(node, dict):
-        unit = stated_unit(node) or unit
-        for key, value in node.items():
-            named, own_unit = find_column(key)
-            is_holder = plain(key) in _HOLDERS or isinstance(value, dict)
-            inherited = column if is_holder else None
-            yield from _find_tables(value, (*path, key), named or inherited, own_unit or unit)
-    elif isinstance(node, list) and node:
-        rows = [row for row in node if isinstance(row, dict)]
-        if rows:
-            yield from _read_rows(rows, len(node) - len(rows), path, unit)
-        elif column is not None:
-            numbers = [finite_number(value) for value in node]
-            if any(number is not None for number in numbers):
-                values = array("d", [_in_ms(number, unit) for number in numbers])
-                yield _Table(len(values), ".".join(path), {column: values}, {column: unit})
-
-
-def _read_rows(
-    rows: Sequence[Mapping[str, Any]], left_out: int, path: tuple[str, ...], unit: str | None
-) -> Iterator[_Table]:
-    table = _Table(len(rows), ".".join(path), left_out=left_out)
-    for index, row in enumerate(rows):
-        around = stated_unit(row) or unit
-        for key, value in row.items():
-            column, own_unit = find_column(key)
-            if column is None:
-                continue
-            number = finite_number(value)
-            if number is None:
-                continue
-            values = table.columns.setdefault(column, array("d", [math.nan]) * len(rows))
-            table.units.setdefault(column, own_unit or around)
-            values[index] = _in_ms(number, own_unit or around)
+    if isinstance(node, list):
+        for index, value in enumerate(node):
+            yield from _find_tables(value, (*path, str(index)), unit)
+        return
+    unit = stated_unit(node) or unit
+    keys: list[str] = []
+    table = _Table("", {}, {})
+    for key, value in node.items():
+        column, own_unit = find_column(key)
+        inner = value if isinstance(value, dict) else {}
+        values = next((inner[name] for name in _HOLDERS if isinstance(inner.get(name), list)), value)
+        numbers = [finite_number(item) for item in values] if isinstance(values, list) else []
+        if column in (None, *table.columns) or not any(number is not None for number in numbers):
+            yield from _find_tables(value, (*path, key), own_unit or unit)
+        elif column is not None and (not table.columns or len(numbers) == table.rows):
+            stated = table.units[column] = stated_unit(inner) or own_unit or unit
+            scale = MS[stated or "ms"]
+            table.columns[column] = array(
+                "d", [math.nan if number is None else number * scale for number in numbers]
+            )
+            keys.append(key)
     if table.columns:
-        yield table
-
-
-def _merge(tables: Sequence[_Table]) -> list[_Table]:
-    """Merge columns from separate places if they are equally long, up to the first repeated column."""
-    merged: list[_Table] = []
-    for table in tables:
-        fitting = [
-            known
-            for known in merged
-            if known.rows == table.rows and not known.columns.keys() & table.columns.keys()
-        ]
-        if not fitting or table.left_out or fitting[0].left_out:
-            merged.append(table)
-            continue
-        fitting[0].columns |= table.columns
-        fitting[0].units |= table.units
-        fitting[0].where = ""
-    return merged
-
-
-def _in_ms(number: float | None, unit: str | None) -> float:
-    return math.nan if number is None else number * MS[unit or "ms"]
+        yield table._replace(
+            where=".".join([*path, *keys] if len(keys) == 1 and keys[0] else path).strip(".")
+        )

@@ -10,17 +10,15 @@ import errno
 import os
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from trex_tui.errors import ARCHIVES, TrexError, describe_os_error
 
 TEMPORARY_PREFIX = ".trex-tui-"
 TEMPORARY_SUFFIX = ".tmp"
-_STALE_FILE_S = (10.0, 3600.0)
-_STALE_DIRECTORY_S = (600.0, 24 * 3600.0)
-"""Age from which a temporary file or directory is stale: of a process unknown to this machine, of any process. Containers
-that share a directory do not see each other's processes."""
+_STALE_FILE_S, _STALE_DIRECTORY_S = 3600.0, 24 * 3600.0
+"""Age from which a temporary file or directory is that of a killed command."""
 
 
 class Inputs:
@@ -47,19 +45,6 @@ class Inputs:
         if known is not None:
             which = "" if known == target else f" {known},"
             raise TrexError(f"{target} is{which} an input file; write elsewhere")
-
-    def check_directory(self, directory: Path) -> None:
-        """Reject a directory that is replaced as a whole, if it contains one of them.
-
-        Raises:
-            TrexError: It does; the message names it.
-        """
-        root = Path(os.path.realpath(directory))
-        for path in self._paths:
-            real = Path(os.path.realpath(path))
-            if root == real or root in real.parents:
-                message = f"{directory} would be replaced, but {path} in it is an input file; write elsewhere"
-                raise TrexError(message)
 
 
 NO_INPUTS = Inputs()
@@ -130,37 +115,17 @@ def write_atomically(
     target = Path(os.path.realpath(path))
     with made_directories([target.parent] if make_directory else []):
         remove_stale(target.parent)
-        temporary = _name_temporary(target)
+        temporary = target.with_name(f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}{TEMPORARY_SUFFIX}")
+        data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
         try:
-            _write_new(temporary, content)
-            if replace:
-                temporary.replace(target)
-            else:
-                _move_without_replacing(temporary, target)
+            with temporary.open("xb") as file:
+                file.write(data)
+            if not replace and os.path.lexists(target):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+            temporary.replace(target)
         except BaseException:
             with contextlib.suppress(OSError):
                 temporary.unlink()
-            raise
-
-
-def write_all(files: Mapping[Path, str | bytes]) -> None:
-    """Write several files; none is replaced before all are complete. Missing directories are created.
-
-    Raises:
-        OSError: One cannot be written; no temporary file is left behind.
-    """
-    targets = {Path(os.path.realpath(path)): content for path, content in files.items()}
-    with made_directories(target.parent for target in targets):
-        temporary = {target: _name_temporary(target) for target in targets}
-        try:
-            for target, content in targets.items():
-                _write_new(temporary[target], content)
-            for target, file in temporary.items():
-                file.replace(target)
-        except BaseException:
-            for file in temporary.values():
-                with contextlib.suppress(OSError):
-                    file.unlink()
             raise
 
 
@@ -185,48 +150,11 @@ def made_directories(directories: Iterable[Path]) -> Iterator[None]:
         raise
 
 
-def _name_temporary(target: Path) -> Path:
-    """Return an unused name beside a file, for a version of it that is not complete."""
-    return target.with_name(f"{temporary_prefix()}{os.urandom(4).hex()}{TEMPORARY_SUFFIX}")
-
-
-def _write_new(path: Path, content: str | bytes) -> None:
-    data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
-    with path.open("xb") as file:
-        file.write(data)
-
-
-def _move_without_replacing(file: Path, target: Path) -> None:
-    """Move a file to an unused name.
-
-    Raises:
-        FileExistsError: The name is in use.
-    """
-    try:
-        os.link(file, target)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without hard links
-        if os.path.lexists(target):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
-        file.replace(target)
-    else:
-        file.unlink()
-
-
 # Leftovers of killed commands
 
 
-def temporary_prefix(prefix: str = TEMPORARY_PREFIX) -> str:
-    """Return the beginning of a temporary name, with the process id: `remove_stale` removes those of processes that ended."""
-    return f"{prefix}{os.getpid()}-"
-
-
 def remove_stale(directory: Path, prefix: str = TEMPORARY_PREFIX, suffix: str = TEMPORARY_SUFFIX) -> None:
-    """Remove temporary files and directories that killed commands left: own names, of this user, of processes that ended.
-
-    If the process is unknown, age decides: its id may have been reused, or belong to another machine.
-    """
+    """Remove old temporary files and directories of this user, which killed commands left."""
     now = time.time()
     with contextlib.suppress(OSError), os.scandir(directory) as entries:
         for entry in entries:
@@ -237,24 +165,9 @@ def remove_stale(directory: Path, prefix: str = TEMPORARY_PREFIX, suffix: str = 
                 if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
                     continue
                 is_directory = entry.is_dir(follow_symlinks=False)
-                ages_s = _STALE_DIRECTORY_S if is_directory else _STALE_FILE_S
-                is_gone = _is_gone(entry.name[len(prefix) :].partition("-")[0])
-                if now - status.st_mtime <= ages_s[0 if is_gone else 1]:
+                if now - status.st_mtime <= (_STALE_DIRECTORY_S if is_directory else _STALE_FILE_S):
                     continue
                 if is_directory:
                     shutil.rmtree(entry.path, ignore_errors=True)
                 else:
                     os.unlink(entry.path)  # noqa: PTH108 - a name in the directory, never a link's target
-
-
-def _is_gone(number: str) -> bool:
-    """Return whether a process of this machine has ended; False if unknown."""
-    if os.name == "nt" or not (number.isascii() and number.isdecimal()):
-        return False
-    try:
-        os.kill(int(number), 0)
-    except ProcessLookupError:
-        return True
-    except (OSError, OverflowError, ValueError):
-        return False
-    return False

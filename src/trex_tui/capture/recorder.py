@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from trex_tui.artifacts.profile import SAMPLES_KEY
-from trex_tui.artifacts.write import write_all
+from trex_tui.artifacts.write import write_atomically
 from trex_tui.errors import TrexError, describe_os_error
 
 _SIGNIFICANT = 6
@@ -233,7 +233,8 @@ class Recorder:
         if not overwrite and (there := [path for path in files if path.exists()]):
             raise RecorderError(f"{there[0]}: exists; overwrite=True replaces it")
         try:
-            write_all(files)
+            for path, content in files.items():
+                write_atomically(path, content, make_directory=True)
         except OSError as error:
             raise RecorderError(describe_os_error(error, f"{directory}: cannot be written")) from error
         return list(files)
