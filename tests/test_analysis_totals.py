@@ -28,7 +28,6 @@ from trex_tui.analysis.memory import live_at, live_bytes, live_tensors, memory_f
 from trex_tui.analysis.structure import (
     compute_totals,
     critical_path,
-    cross_table,
     dla_facts,
     dla_times,
     find_reformats,
@@ -272,9 +271,6 @@ def test_groups_with_the_same_first_value_are_adjacent() -> None:
     table = compute_totals(engine_of(layers, [1.0, 4.0, 5.0, 1.5]), "layer_type", "stream")
     order = list(zip(table["layer_type"], table["stream"], table["latency_ms"], strict=True))
     assert order == [("kgen", 1, 5.0), ("kgen", 0, 1.0), ("Reformat", 0, 4.0), ("Reformat", 1, 1.5)]
-    cross = cross_table(engine_of(layers, [1.0, 4.0, 5.0, 1.5]), "layer_type", "stream")
-    assert cross.loc["kgen"].tolist() == [5.0, 1.0]
-    assert cross.columns.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize("real", real_sets(having=["graph", "profile"]))

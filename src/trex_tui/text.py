@@ -54,14 +54,6 @@ def printable(text: str) -> str:
     return "".join(map(_visible, text))
 
 
-def printable_in_place(text: str) -> str:
-    """Return the text as `printable`, but keep the number of characters: for a line that is edited, with a cursor."""
-    if text.isprintable():
-        return text
-    shown = ((char, _visible(char)) for char in text)
-    return "".join(visible if len(visible) == len(char) else "\ufffd" for char, visible in shown)
-
-
 def _visible(char: str) -> str:
     if char.isprintable():
         return char
@@ -176,75 +168,17 @@ def format_shape(shape: Sequence[int]) -> str:
     return "×".join("?" if extent < 0 else str(extent) for extent in shape) or "scalar"
 
 
-_UNITS = frozenset(
-    (
-        "%",
-        "ms",
-        "µs",
-        "s",
-        "W",
-        "J",
-        "mJ",
-        "µJ",
-        "MHz",
-        "°C",
-        "qps",
-        "B",
-        "KiB",
-        "MiB",
-        "GiB",
-        "GB/s",
-        "TB/s",
-        "FLOP/B",
-        "OP/B",
-        "layers",
-        "queries",
-    )
-)
-
-
-_UNITS_OF_KEYS = {
-    "_flop_per_s": "FLOP/s",
-    "_flops_per_s": "FLOP/s",
-    "_bytes_per_s": "bytes per second",
-    "samples_per_s": "samples per second",
-    "_intensity": "FLOP per byte",
-    "_us_per_layer": "microseconds per layer",
-    "_bytes": "bytes",
-    "_bits": "bits",
-    "_pct": "percent",
-    "_qps": "queries per second",
-    "_mib": "MiB",
-    "_kib": "KiB",
-    "_ghz": "GHz",
-    "_mhz": "MHz",
-    "_db": "decibels",
-    "_us": "microseconds",
-    "_ms": "milliseconds",
-    "_hz": "Hz",
-    "_s": "seconds",
-    "_c": "degrees Celsius",
-    "_w": "watts",
-    "_j": "joules",
-    "_mj": "millijoules",
-    "seconds": "seconds",
-}
-"""End of a key -> unit; the longer ends come first."""
+_UNITS_OF_KEYS = {"_bytes": "bytes", "_pct": "percent", "_ms": "milliseconds", "_w": "watts", "_j": "joules"}
+"""End of a key -> its unit, as `parse_quantity` takes it."""
 
 
 def unit_of_key(key: str) -> str:
-    """Return the unit at the end of a key or a column name; empty for counts, words and flags.
+    """Return the unit at the end of a key, for `parse_quantity`; empty for others.
 
-    >>> unit_of_key("latency_p99_ms"), unit_of_key("achieved_bytes_per_s"), unit_of_key("layers")
-    ('milliseconds', 'bytes per second', '')
+    >>> unit_of_key("latency_p99_ms"), unit_of_key("layers")
+    ('milliseconds', '')
     """
     return next((unit for end, unit in _UNITS_OF_KEYS.items() if key.endswith(end)), "")
-
-
-def is_number_with_unit(before: str, after: str) -> bool:
-    """Return whether a number ends `before` and its unit begins `after`, so that no line breaks between them."""
-    unit = after.split(" ", 1)[0].rstrip(").,;:")
-    return before[-1:].isdigit() and unit in _UNITS
 
 
 def natural_key(text: str) -> list[tuple[int, str]]:

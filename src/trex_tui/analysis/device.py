@@ -72,10 +72,6 @@ _FIELDS = {
     "l2_bytes": _Field("L2 cache", ("L2 Cache Size",), "L2_CACHE_SIZE", _BYTES, "mib", "bytes", 2.0**14, 2.0**34),
 }  # fmt: skip
 _CAPABILITY = "Compute Capability"
-DEVICE_LABELS = frozenset(
-    {"Selected Device", _CAPABILITY, *(label for spec in _FIELDS.values() for label in spec.labels)}
-)
-"""Labels of trtexec's device section that are read."""
 
 
 # Statements of the user

@@ -92,7 +92,7 @@ def _per_sample(value: Callable[[Engine], float | None], engine: Engine) -> floa
     return whole / batch if whole is not None and batch else None
 
 
-def _engine_bytes(engine: Engine) -> int | None:
+def engine_bytes(engine: Engine) -> int | None:
     """Return the size of the engine file, else as a log states it; None if it has whole MiB only."""
     plan = engine.files.get(FileKind.PLAN)
     try:
@@ -204,7 +204,7 @@ _TABLE = (
     _fact("weights_bytes", "weights", "Size of all constants; unknown if one layer hides its own and no log has it.",
           lambda engine: memory_facts(engine).weights_bytes, "weights", source=f"{_LAYERS}, else a log"),
     _fact("engine_bytes", "engine size", "Size of the engine file; without it, as a log states it in bytes.",
-          _engine_bytes, source="engine file, else a log", priority=RARE),
+          engine_bytes, source="engine file, else a log", priority=RARE),
     _fact("activation_peak_bytes", "peak memory",
           "Activations that are live at once, at most, without weights. A lower bound where `is_peak_at_least`.",
           lambda engine: memory_facts(engine).activation_peak_bytes, "peak",

@@ -48,18 +48,6 @@ def compute_totals(engine: Engine, *keys: str, rows: pd.Series | None = None) ->
     return table.loc[pd.DataFrame(order).sort_values(list(order), kind="stable").index].reset_index(drop=True)
 
 
-def cross_table(engine: Engine, row: str, column: str, value: str = "latency_ms") -> pd.DataFrame:
-    """Return the sum of a column of the layers by two others: a row and a column per value, both sorted by their sums.
-
-    A cell is NA if no layer of it has a value. Layers without a value in `row` or `column` are in the group NA.
-    """
-    frame = engine.frame(*dict.fromkeys((row, column, value)))
-    table = frame.groupby([row, column], dropna=False)[value].sum(min_count=1).unstack(column)
-    rows = table.sum(axis=1).sort_values(ascending=False, kind="stable").index
-    columns = table.sum(axis=0).sort_values(ascending=False, kind="stable").index
-    return table.loc[rows, columns]
-
-
 def slowest(engine: Engine, count: int, rows: pd.Series | None = None) -> list[int]:
     """Return the slowest layers, the slowest first, without those that have no time."""
     times = engine.layers["latency_ms"] if rows is None else engine.layers["latency_ms"][rows]

@@ -68,11 +68,6 @@ MEANINGS |= {"TF32": "Floating point: FP32 in memory, 19 bits in the product."}
 """Data type -> meaning."""
 
 
-def operation_name(data_type: DataType | None) -> str:
-    """Return the name of an operation on numbers of a type, for units: `OP` for integers, else `FLOP`."""
-    return "OP" if data_type is not None and data_type.is_integer else "FLOP"
-
-
 def format_rate(per_s: float | None, data_type: DataType | None) -> str:
     """Operations per second with their unit.
 
@@ -81,16 +76,9 @@ def format_rate(per_s: float | None, data_type: DataType | None) -> str:
     """
     if per_s is None:
         return MISSING
-    name = operation_name(data_type)
-    count = format_count(per_s)
+    count, is_integer = format_count(per_s), data_type is not None and data_type.is_integer
     gap = " " if count[-1:].isdigit() else ""
-    return f"{count}{gap}{'OPS' if name == 'OP' else 'FLOP/s'}"
-
-
-def format_intensity(per_byte: float, data_type: DataType | None) -> str:
-    """Operations per byte with their unit: 0.25 FLOP/B, 93.1 OP/B, 1234 FLOP/B."""
-    digits = ".3g" if per_byte < 1000 else ".0f"
-    return f"{per_byte:{digits}} {operation_name(data_type)}/B"
+    return f"{count}{gap}{'OPS' if is_integer else 'FLOP/s'}"
 
 
 # Other spellings, lower case. Layouts say "FP16", Myelin tensors "Half", FP4 comes as "FP4E2M1".

@@ -133,7 +133,6 @@ def _without_constants(names: Sequence[str]) -> Sequence[str]:
 _PART = re.compile(r"[^/._+ \-:\[\](){},·]+|[/._+ \-:\[\](){},·]+")
 _SEPARATORS = frozenset("/._+ -:[](){},·")
 _OPENING = frozenset("[({/")
-_BEFORE_WORD = re.compile(r"[/. ](?=\w)")
 _LEAST_PARTS = 10
 _ODD = re.compile(r"[^\w/.+\-:*|,^~ \[\](){}]")
 """Characters that no exporter writes in a path."""
@@ -283,53 +282,29 @@ def shorten_label(label: str, width: int) -> str:
                 text = (ELLIPSIS if start else "") + "/".join([*modules[start:], end])
                 if len(text) <= width:
                     return text
-    return _shorten_words(label, width)
+    return shorten_middle(label, width)
 
 
 _ODD_PATH = re.compile(r"[{}\[\]() ]")
 """What is in names that are not a path alone."""
 
 
-def _shorten_words(label: str, width: int) -> str:
-    """Cut a label between words if possible; its beginning and its last words stay."""
-    most = (width - 1) * 3 // 5
-    starts = [match.end() for match in _BEFORE_WORD.finditer(label, len(label) - most - 1)]
-    is_long = starts and len(label) - starts[0] >= width // 5
-    tail = label[starts[0] :] if is_long else label[len(label) - most :]
-    head = label[: width - 1 - len(tail)]
-    cut = max(head.rfind(separator) for separator in "/. ") + 1
-    return (head[:cut] if cut > len(head) // 2 else head).rstrip(" +") + ELLIPSIS + tail
-
-
 def _tell_apart(labels: Sequence[str], width: int) -> dict[str, str]:
     """Return a text of at most `width` characters for each label, all different if possible.
 
-    Labels that are equal after cutting are cut again: without the beginning that they share, else to the parts that the
-    fewest of them have. Labels that are still equal get a number.
+    Labels that are equal after cutting keep the parts that the fewest of them have. Labels that are still equal get a number.
     """
     texts = {label: shorten_label(label, width) for label in labels}
-    for cut_again in (_without_beginning, _rarest_parts, _rarest_parts):
+    for _ in range(2):
         alike: dict[str, list[str]] = defaultdict(list)
         for label, text in texts.items():
             alike[text].append(label)
         for same in alike.values():
             if len(same) > 1:
-                texts |= cut_again(same, width)
+                texts |= _rarest_parts(same, width)
     used = Counter(texts.values())
     taken = set(used)
     return {label: text if used[text] == 1 else _number(label, width, taken) for label, text in texts.items()}
-
-
-def _without_beginning(labels: Sequence[str], width: int) -> dict[str, str]:
-    """Return each label without the words that all begin with; as they were cut before if some would still be equal."""
-    first, last = min(labels), max(labels)
-    pairs = enumerate(zip(first, last, strict=False))
-    common = next((place for place, (one, other) in pairs if one != other), 0)
-    start = max(first.rfind(separator, 0, common) for separator in "/. ") + 1
-    texts = {label: ELLIPSIS + shorten_label(label[start:], width - 1) for label in labels}
-    if start > 1 and len(set(texts.values())) == len(labels):
-        return texts
-    return dict.fromkeys(labels, shorten_label(labels[0], width))
 
 
 def _rarest_parts(labels: Sequence[str], width: int) -> dict[str, str]:
@@ -386,18 +361,38 @@ def _number(label: str, width: int, taken: set[str]) -> str:
 _GENERATED = re.compile(
     r"__myl_(?P<operators>[A-Z][A-Za-z]*?)(?:_myl(?P<subgraph>\d+)_(?P<kernel>\d+))?\.{0,3}$"
 )
-_KERNEL = re.compile(r"_myl(?P<subgraph>\d+)_(?P<kernel>\d+)$")
-_COPY = re.compile(
-    r"Reformatting CopyNode for (?P<side>Input|Output) Tensor (?P<index>\d+) (?:to|from) (?P<layer>.+)$",
-    re.DOTALL,
+_MEANINGS = tuple(
+    (re.compile(pattern, re.DOTALL), sentence)
+    for pattern, sentence in (
+        (
+            r"Reformatting CopyNode for Input Tensor (?P<n>\d+) (?:to|from) (?P<of>.+)$",
+            "Copy before {of} that changes the layout or type of input {n}.",
+        ),
+        (
+            r"Reformatting CopyNode for Output Tensor (?P<n>\d+) (?:to|from) (?P<of>.+)$",
+            "Copy after {of} that changes the layout or type of output {n}.",
+        ),
+        (
+            r"\{ForeignNode\[(?P<of>.*?)\.{3}(?P<to>.*)\]\}",
+            "Subgraph compiled by Myelin: all nodes from {of} to {to}. Its kernels are not listed.",
+        ),
+        (r"\{ForeignNode\[(?P<of>.*?)\]\}", "Subgraph compiled by Myelin: {of}. Its kernels are not listed."),
+        (
+            r"\(Unnamed Layer\* (?P<n>\d+)\) \[(?P<of>[\w ]+)\]",
+            "Layer {n} of the network, which has no name there, of type {of}.",
+        ),
+        (r"\(Unnamed Layer\* (?P<n>\d+)\)", "Layer {n} of the network, which has no name there."),
+        (r".+ to nvm$", "Copy from the GPU to the DLA."),
+        (r".+ from nvm$", "Copy from the DLA to the GPU."),
+        (r"(?P<of>.+) copy finish$", "End of the copy of {of} between GPU and DLA."),
+        (r"(?P<of>.+) copy$", "Copy of tensor {of}, mostly into the output of a concatenation."),
+        (
+            r"(?!__mye|_gemm_|dummy_|entry\^|exit\^).*_myl(?P<n>\d+)_(?P<to>\d+)$",
+            "Kernel {to} of Myelin subgraph {n}.",
+        ),
+    )
 )
-_FOREIGN = re.compile(r"\{ForeignNode\[(?P<first>.*?)(?:\.{3}(?P<last>.*))?\]\}", re.DOTALL)
-_UNNAMED = re.compile(r"\(Unnamed Layer\* (?P<index>\d+)\)(?: \[(?P<type>[\w ]+)\])?")
-_NVM = re.compile(r".+ (?P<way>to|from) nvm$", re.DOTALL)
-_FINISH = re.compile(r"(?P<tensor>.+) copy finish$", re.DOTALL)
-_TENSOR_COPY = re.compile(r"(?P<tensor>.+) copy$", re.DOTALL)
-_INTERNAL = ("__mye", "_gemm_", "dummy_", "entry^", "exit^")
-"""Prefix of the names of Myelin kernels without a node of the model."""
+"""Names of TensorRT's own, and their meaning."""
 
 
 def describe_name(name: str, layer_type: str | None = None, parameter_type: str | None = None) -> str:
@@ -416,26 +411,9 @@ def _describe_name(name: str) -> str:
     if match := _GENERATED.match(name):
         number = f" Subgraph {match['subgraph']}, kernel {match['kernel']}." if match["subgraph"] else ""
         return f"Generated by Myelin: {', '.join(spell_operators(match['operators']))}.{number}"
-    if match := _COPY.match(name):
-        side = "before" if match["side"] == "Input" else "after"
-        what = f"{match['side'].lower()} {match['index']}"
-        return f"Copy {side} {_short(match['layer'])} that changes the layout or type of {what}."
-    if match := _FOREIGN.match(name):
-        first, last = match["first"], match["last"]
-        nodes = f"all nodes from {_short(first)} to {_short(last)}" if last else _short(first)
-        return f"Subgraph compiled by Myelin: {nodes}. Its kernels are not listed."
-    if match := _UNNAMED.match(name):
-        type_ = f", of type {match['type']}" if match["type"] else ""
-        return f"Layer {match['index']} of the network, which has no name there{type_}."
-    if match := _NVM.match(name):
-        return f"Copy {'from the GPU to the DLA' if match['way'] == 'to' else 'from the DLA to the GPU'}."
-    if match := _FINISH.match(name):
-        return f"End of the copy of {_short(match['tensor'])} between GPU and DLA."
-    if match := _TENSOR_COPY.match(name):
-        return f"Copy of tensor {_short(match['tensor'])}, mostly into the output of a concatenation."
-    match = _KERNEL.search(name)
-    if match and not name.startswith(_INTERNAL):
-        return f"Kernel {match['kernel']} of Myelin subgraph {match['subgraph']}."
+    for pattern, sentence in _MEANINGS:
+        if match := pattern.match(name):
+            return sentence.format(**{key: _short(text) for key, text in match.groupdict().items()})
     return _describe_signs(name)
 
 
