@@ -48,6 +48,7 @@ COMMANDS = {
     "report": Command(_ONE, "report"),
     "diff": Command(_SEVERAL, "diff"),
     "engines": Command(_SEVERAL, "engines"),
+    "memory": Command(_SEVERAL, "memory"),
     "accuracy": Command(_SEVERAL, "accuracy"),
     "precision-risk": Command(_ONE, "precision_risk"),
     "capture": Command(_HOST, "capture"),
