@@ -32,7 +32,7 @@ class Runner:
         for name, text in {
             "gh": f'printf "%s\\n" "$@" > {shlex.quote(str(folder / "gh"))}',
             "trex-tui": f'exec {shlex.quote(sys.executable)} -m trex_tui "$@"',
-            "python": f'case "$*" in *pip*) exit 0 ;; esac; exec {shlex.quote(sys.executable)} "$@"',
+            "python": f'case "$*" in *pip*) echo "$*" > {shlex.quote(str(folder / "pip"))}; exit 0 ;; esac; exec {shlex.quote(sys.executable)} "$@"',
         }.items():
             (bin_directory / name).write_text(f"#!/bin/sh\n{text}\n")
             (bin_directory / name).chmod(0o755)
@@ -49,6 +49,7 @@ class Runner:
             "RUNNER_TEMP": str(folder),
             "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
             "GITHUB_REPOSITORY": "owner/name",
+            "GITHUB_ACTION_PATH": "/action",
         }
 
     def value(self, name: str) -> str:
@@ -121,6 +122,7 @@ def test_an_engine_that_is_faster_passes_with_a_comment(tmp_path: Path) -> None:
         lint_fail_on="never",
     )
     assert code == 0
+    assert (tmp_path / "pip").read_text().split()[-1] == "/action", "the package is on no index"
     assert runner.outputs["diff"]["verdict"] == "faster"
     report = Path(runner.outputs["diff"]["report"])
     assert (tmp_path / "gh").read_text().splitlines()[:3] == ["pr", "comment", "7"]
@@ -194,7 +196,7 @@ def test_the_gitlab_job(tmp_path: Path, baseline: str, candidate: str, code: int
     (job,) = yaml.safe_load((REPOSITORY / "examples" / "gitlab-ci.yml").read_text(encoding="utf-8")).values()
     runner = Runner(tmp_path, {}, "push")
     variables = {"BASELINE": str(SAMPLES / baseline), "CANDIDATE": str(SAMPLES / candidate)}
-    assert set(job["variables"]) == set(variables)
+    assert set(job["variables"]) == {*variables, "TREX_TUI"}
     done = subprocess.run(
         [
             "bash",
