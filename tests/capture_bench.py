@@ -12,13 +12,12 @@ from fake_trtexec import install
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import RunPlan
 from trex_tui.capture.process import ProcessOutcome, Stop
-from trex_tui.capture.progress import RunProgress
 from trex_tui.capture.run import CaptureRequest, CaptureResult, capture
 from trex_tui.capture.trtexec import Trtexec, ask
-from trex_tui.capture.verdict import RunVerdict
+from trex_tui.capture.verdict import RunProgress, RunVerdict
 
 _OF_REQUEST = (
-    *("outdir", "name", "force", "timeout_s", "grace_s", "lock_clocks", "memory_clock", "power_limit"),
+    *("outdir", "name", "force", "timeout_s", "grace_s", "lock_clocks"),
     "monitor_ms",
 )
 
@@ -33,7 +32,7 @@ class Notes:
     def begin(self, run: RunPlan, place: int, total: int) -> None:
         self.lines.append(f"begin {place}/{total} {run.role} {run.number}")
 
-    def progress(self, seen: RunProgress, elapsed_s: float, rss_bytes: int | None) -> None:  # noqa: ARG002 - a view
+    def progress(self, seen: RunProgress, elapsed_s: float) -> None:  # noqa: ARG002 - a view
         self.on_progress(seen)
 
     def end(self, outcome: ProcessOutcome, verdict: RunVerdict) -> None:  # noqa: ARG002 - a view

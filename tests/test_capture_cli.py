@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from fake_trtexec import ENDS, VERSIONS, calls
-from fake_trtexec.kit import COMPLETE, Bench, fifo, is_running, wait_for, wait_for_end
+from fake_trtexec import ENDS, calls
+from fake_trtexec.kit import COMPLETE, Bench, fifo, is_running, wait_for
 from trex_tui.cli.main import main
 
 
@@ -43,13 +43,6 @@ class TestCommand:
         assert "[2/2] profile: 0:0" in err
         assert here.names() == COMPLETE
         assert main(["summary", out.strip()]) == 0
-
-    def test_what_stands_behind_the_dashes(self, here: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-        record = here.place / "calls"
-        monkeypatch.setenv("FAKE_TRTEXEC_CALLS", str(record))
-        rest = ["--avgTiming=16", "--tacticSources=-CUDNN,+CUBLAS", "--maxTactics=3"]
-        assert capture("--onnx", "net.onnx", "--warmup", "7", "--", *rest) == 0
-        assert [one[-3:] for one in calls(record)] == [rest, rest]
 
     @pytest.mark.usefixtures("here")
     def test_failure(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,12 +82,6 @@ class TestCommand:
         assert main(next_command(err)) == 0, "as it stands"
         assert here.names() == COMPLETE
 
-    @pytest.mark.parametrize("version", [version for version in VERSIONS if int(version.split(".")[0]) >= 10])
-    def test_profiles(self, here: Bench, version: str) -> None:
-        program = str(here.programs(version).path)
-        profiles = ["--profile", _SHAPES, "--profile", _SHAPES.replace("4x8", "9x8"), "--profile-index", "1"]
-        assert capture("--onnx", "net.onnx", *profiles, "--trtexec", program) == 0
-
     def test_a_flag_of_another_version(self, here: Bench, capsys: pytest.CaptureFixture[str]) -> None:
         program = str(here.programs("11.1.0").path)
         assert capture("--onnx", "net.onnx", "--fp16", "--trtexec", program) == 2
@@ -133,7 +120,6 @@ class TestCommand:
             (["--onnx", "."], "is not a file"),
             (["--onnx", "net.onnx", "--trtexec", "/absent"], "/absent does not exist"),
             (["--onnx", "net.onnx", "--name", ""], "--name"),
-            (["--onnx", "net.onnx", "--load-inputs", "x:net.onnx,y:absent"], "absent does not exist"),
             (["--onnx", "net.onnx", "--", "--saveEngine=x"], "capture sets it"),
             (["--engine", "net.onnx"], "net.onnx is an ONNX model; build and measure it with --onnx"),
             (["--onnx", "net.onnx", "--with-engine"], "--with-engine needs --host"),
@@ -190,20 +176,6 @@ class TestCommand:
         engine.write_bytes(engine.read_bytes()[22:])
         assert capture("--engine", "yolo.engine", "--outdir", "again") == 0
 
-    def test_a_set_is_there(self, here: Bench, capsys: pytest.CaptureFixture[str]) -> None:
-        assert capture("--onnx", "net.onnx") == 0
-        before = here.bytes()
-        assert capture("--onnx", "net.onnx") == 2
-        assert "--force" in capsys.readouterr().err
-        assert here.bytes() == before
-        assert capture("--onnx", "net.onnx", "--force") == 0
-
-    def test_help(self, capsys: pytest.CaptureFixture[str]) -> None:
-        with pytest.raises(SystemExit) as stop:
-            capture("--help")
-        assert stop.value.code == 0
-        assert "examples:" in capsys.readouterr().out
-
 
 def start(here: Bench, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
     """The command as a process of its own; capture tests of signals need no terminal."""
@@ -240,19 +212,6 @@ class TestSignals:
         assert here.names() == COMPLETE
         capsys.readouterr()
         assert main(["build-log", "results/net", "--json"]) == 0, "the set has the log of its build"
-
-    def test_we_are_killed(self, here: Bench) -> None:
-        """SIGKILL leaves the work directory, and nothing that runs; the next capture clears it."""
-        pipe = fifo(here.place / "fifo")
-        process = start(here, FAKE_TRTEXEC_FAIL="hang@profile", FAKE_TRTEXEC_FIFO=str(pipe))
-        pid = wait_for(pipe)
-        process.kill()
-        process.communicate(timeout=150)
-        wait_for_end(pid)
-        assert not here.outdir.exists()
-        assert capture("--onnx", "net.onnx") == 0
-        assert here.names() == COMPLETE
-        assert not list(here.outdir.parent.glob(".*"))
 
     def test_stdout_is_closed(self, here: Bench) -> None:
         process = start(here)

@@ -10,20 +10,13 @@ import sys
 import threading
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 
 from capture_bench import Bench
 from fake_trtexec.kit import fifo, wait_for, wait_for_end
-from trex_tui.capture.clocks import (
-    CLOCKS,
-    POWER_LIMIT,
-    ClockDriver,
-    HeldSetting,
-    choose_gpu,
-    hold_setting,
-)
+from trex_tui.capture.clocks import HeldClocks, choose_gpu, hold_clocks
 from trex_tui.capture.machine import Host
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.process import Stop
@@ -35,18 +28,10 @@ SMI = """\
 # Writes down what it is told, and answers as the real one: 0 and `All done.` even where it did nothing.
 case "$*" in
 *--query-gpu=clocks.max.sm*) echo 2100; exit 0 ;;
-*--query-gpu=clocks.max.mem*) echo 9501; exit 0 ;;
-*--query-gpu=power.limit*) [ "$SMI_MODE" = unknown ] && echo "[N/A]" || echo 300.00; exit 0 ;;
 *--query-gpu=*) exit 2 ;;
 esac
 echo "$*" >> "$SMI_CALLS"
 case "$*" in
-*-rmc*) echo "All done."; echo "Memory clocks reset for GPU 00000000:01:00.0"; exit 0 ;;
-*-lmc*) echo 'Memory clocks set to "(memClkMin 9501, memClkMax 9501)" for GPU 00000000:01:00.0'; echo "All done."; exit 0 ;;
-*-pl*)
-  if [ "$SMI_MODE" = refused ]; then
-    echo 'Changing power management limit is not permitted for GPU: 00000000:01:00.0'; exit 4; fi
-  echo "Power limit for GPU 00000000:01:00.0 was set to $4.00 W from 300.00 W."; echo "All done."; exit 0 ;;
 *-rgc*)
   echo "All done."; echo "GPU clocks reset for GPU 00000000:01:00.0"
   if [ -n "$SMI_FIFO" ]; then echo "freed 1" > "$SMI_FIFO"; fi
@@ -81,35 +66,21 @@ def told(calls: Path) -> list[str]:
     return calls.read_text(encoding="ascii").splitlines() if calls.exists() else []
 
 
-ALL = ["-i 0 -pl 200", "-i 0 -lmc 9501,9501", LOCK, FREE, "-i 0 -rmc", "-i 0 -pl 300"]
-
-
 def holding(
-    facts: dict[str, Any] | None = None, driver: ClockDriver | None = None
-) -> AbstractContextManager[tuple[HeldSetting, list[str]]]:
+    facts: dict[str, Any] | None = None, shell: Shell | None = None, stop: Stop | None = None
+) -> AbstractContextManager[tuple[HeldClocks, list[str]]]:
     """The clocks, locked as high as they go."""
     host = Host().document() if facts is None else facts
-    return hold_setting(CLOCKS, "max", None, host, driver or ClockDriver())
-
-
-def clocks_of(bench: Bench) -> dict[str, object]:
-    root: dict[str, dict[str, object]] = json.loads(
-        (bench.outdir / "net.capture.json").read_text(encoding="utf-8")
-    )
-    return root["clocks"]
+    return hold_clocks("max", None, host, shell or Shell(), stop)
 
 
 def test_locked_and_freed(bench: Bench, smi: Path) -> None:
     assert bench.capture(lock_clocks="max").passed
     assert told(smi) == [LOCK, FREE]
     assert "note GPU clocks locked to 2100 MHz" in bench.notes.lines
-    clocks = clocks_of(bench)
-    assert (clocks["asked"], clocks["target_mhz"], clocks["locked"], clocks["released"]) == (
-        "max",
-        2100,
-        True,
-        True,
-    )
+    text = (bench.outdir / "net.capture.json").read_text(encoding="utf-8")
+    clocks = json.loads(text)["clocks"]
+    assert [clocks[key] for key in ("asked", "target_mhz", "locked", "released")] == ["max", 2100, True, True]
 
 
 def test_the_device_behind_the_dashes(bench: Bench, smi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,75 +90,6 @@ def test_the_device_behind_the_dashes(bench: Bench, smi: Path, monkeypatch: pyte
     assert told(smi) == [LOCK, FREE]
     with pytest.raises(TrexError, match="--device=x after --: not a GPU index"):
         CaptureOptions(passthrough=("--device=x",)).measured_device()
-
-
-def test_memory_clock_and_power_limit(bench: Bench, smi: Path) -> None:
-    """Restored in reverse, the power limit to what it was."""
-    assert bench.capture(lock_clocks="max", memory_clock="max", power_limit=200).passed
-    assert told(smi) == ALL
-    assert [line for line in bench.notes.lines if " to " in line and "begin" not in line] == [
-        "note power limit set to 200 W",
-        "note memory clock locked to 9501 MHz",
-        "note GPU clocks locked to 2100 MHz",
-    ]
-    root = json.loads((bench.outdir / "net.capture.json").read_text(encoding="utf-8"))
-    power, memory = root["power_limit"], root["memory_clock"]
-    assert (power["target_w"], power["before_w"], power["locked"], power["released"]) == (
-        200,
-        300.0,
-        True,
-        True,
-    )
-    assert (memory["asked"], memory["target_mhz"], memory["locked"], memory["released"]) == (
-        "max",
-        9501,
-        True,
-        True,
-    )
-    assert "target_w" not in root["clocks"]
-    assert "target_mhz" not in power
-
-
-def test_power_limit_refused(bench: Bench, smi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SMI_MODE", "refused")
-    result = bench.capture(power_limit=200)
-    assert result.passed
-    assert told(smi) == ["-i 0 -pl 200"]
-    assert list(result.remarks) == [
-        "power limit is NOT set: Changing power management limit is not permitted for GPU: 00000000:01:00.0 (by hand: sudo "
-        "nvidia-smi -i 0 -pl 200, afterwards -pl 300)",
-    ]
-
-
-def test_power_limit_that_could_not_be_restored(
-    bench: Bench, smi: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SMI_MODE", "unknown")
-    with pytest.raises(
-        TrexError, match=r"--power-limit: nvidia-smi does not state the current limit, .* \(\[N/A\]\)"
-    ):
-        bench.capture(power_limit=200)
-    assert told(smi) == []
-
-
-def test_power_limit_on_a_jetson() -> None:
-    facts = Host({"jetson": {"power_mode": "25W"}}).document()
-    with (
-        pytest.raises(TrexError, match="--power-limit: not on a Jetson"),
-        hold_setting(POWER_LIMIT, "9", 0, facts, ClockDriver()),
-    ):
-        pass
-
-
-def test_not_unless_asked(bench: Bench, smi: Path) -> None:
-    assert bench.capture().passed
-    assert told(smi) == []
-    assert clocks_of(bench) is None
-
-
-def test_a_frequency(bench: Bench, smi: Path) -> None:
-    bench.capture(lock_clocks="1500")
-    assert told(smi) == ["-i 0 -lgc 1500,1500", FREE]
 
 
 @pytest.mark.parametrize(
@@ -205,19 +107,12 @@ def test_what_the_driver_refuses(
     assert "NOT locked" in remark
     assert part in remark
     assert "sudo nvidia-smi -i 0 -lgc 2100,2100" in remark
-    assert clocks_of(bench)["locked"] is False
 
 
 def test_freed_after_a_failure(bench: Bench, smi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.programs("10.4.0")
     monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "crash")
     assert not bench.capture(lock_clocks="max").passed
-    assert told(smi) == [LOCK, FREE]
-
-
-def test_freed_after_an_error_of_ours(smi: Path) -> None:
-    with pytest.raises(RuntimeError), holding():
-        raise RuntimeError
     assert told(smi) == [LOCK, FREE]
 
 
@@ -239,7 +134,7 @@ def test_interrupted_while_the_driver_is_asked(smi: Path, monkeypatch: pytest.Mo
     person.start()
     with (
         pytest.raises(TrexError, match="this machine: interrupted"),
-        holding(driver=ClockDriver(Shell(), stop)),
+        holding(stop=stop),
     ):
         pass
     person.join()
@@ -288,8 +183,7 @@ def test_of_another_machine(smi: Path, ended: bool) -> None:
     from remote_kit import descendants
 
     stop = Stop()
-    driver = ClockDriver(Loop("jet"), stop)
-    with holding(driver=driver) as (lock, said):
+    with holding(shell=Loop("jet"), stop=stop) as (lock, said):
         assert told(smi) == [LOCK]
         assert said == ["GPU clocks locked to 2100 MHz"]
         if ended:  # as with the line
@@ -305,24 +199,6 @@ def test_of_another_machine(smi: Path, ended: bool) -> None:
         assert said[-1] == "the GPU clocks may still be locked on jet; restore: sudo nvidia-smi -i 0 -rgc"
 
 
-def test_another_machine_that_refuses(smi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SMI_MODE", "refused")
-    stop = Stop()
-    driver = ClockDriver(Loop("jet"), stop)
-    with holding(driver=driver) as (_, said):
-        pass
-    assert told(smi) == [LOCK]
-    assert len(said) == 1
-    assert said[0].startswith("GPU clocks are NOT locked: The current user does not have permission")
-    (smi.parent / "bin/nvidia-smi").unlink()
-    with (
-        pytest.raises(TrexError, match="nvidia-smi not found on PATH on jet"),
-        holding(driver=driver),
-    ):
-        pass
-    stop.close()
-
-
 def test_a_jetson_is_left_alone(smi: Path) -> None:
     facts = Host({"jetson": {"power_mode": "25W"}, "gpu_clock": {"locked": False}}).document()
     with holding(facts) as (lock, said):
@@ -330,41 +206,14 @@ def test_a_jetson_is_left_alone(smi: Path) -> None:
         assert not lock.is_locked
     assert told(smi) == []
     assert said[0].startswith("power mode 25W, GPU clocks not locked; capture changes neither")
-    with holding(facts, NotToBeAsked(Ssh("jet"))) as (
-        lock,
-        _,
-    ):  # another machine's
-        assert lock is not None
-
-
-class NotToBeAsked(ClockDriver):
-    def choices(self) -> NoReturn:
-        raise AssertionError
 
 
 def test_ids_are_not_told() -> None:
     answer = 'GPU clocks set to "(gpuClkMin 2100, gpuClkMax 2100)" for GPU 00000000:C1:00.0\nAll done.\n'
-    lock = HeldSetting(CLOCKS, "max", "GPU-4cf8db2d-06c0-7d70-1a51-e59b25b2c16c", 2100, answer=answer)
+    lock = HeldClocks("max", "GPU-4cf8db2d-06c0-7d70-1a51-e59b25b2c16c", 2100, answer=answer)
     found = lock.document()
     assert found["gpu"] == "…"
     assert found["answer"] == 'GPU clocks set to "(gpuClkMin 2100, gpuClkMax 2100)" for GPU …\nAll done.\n'
-
-
-@pytest.mark.usefixtures("smi")
-def test_a_slice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "MIG-bb-22")
-    with pytest.raises(TrexError, match="MIG-bb-22 is a slice"), holding({"gpus": [{}]}):
-        pass
-
-
-def test_no_nvidia_smi(bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    bench.programs("10.4.0")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with (
-        pytest.raises(TrexError, match="nvidia-smi not found"),
-        holding(),
-    ):
-        pass
 
 
 @pytest.mark.parametrize(
@@ -408,45 +257,6 @@ def test_a_gpu_that_is_not_there(device: int, count: int, environ: dict[str, str
     with pytest.raises(TrexError, match=words) as caught:
         choose_gpu(device, count, environ, "--lock-clocks")
     assert "CUDA_DEVICE_ORDER" not in str(caught.value)
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_all_are_restored_when_we_are_ended(bench: Bench, smi: Path, number: signal.Signals) -> None:
-    from remote_kit import descendants
-
-    hangs = fifo(bench.place / "hangs")
-    command = [
-        sys.executable,
-        "-m",
-        "trex_tui",
-        "capture",
-        "--onnx",
-        str(bench.model),
-        "--lock-clocks",
-        "--memory-clock",
-    ]
-    process = subprocess.Popen(
-        [
-            *command,
-            "--power-limit",
-            "200",
-            "--trtexec",
-            str(bench.programs("10.4.0").path),
-            "--outdir",
-            str(bench.outdir),
-        ],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "FAKE_TRTEXEC_FAIL": "hang@profile", "FAKE_TRTEXEC_FIFO": str(hangs)},
-    )
-    wait_for(hangs)
-    holders = descendants(process.pid)
-    process.send_signal(number)
-    process.wait(150)
-    for pid in holders:
-        wait_for_end(pid)
-    assert sorted(told(smi)) == sorted(ALL)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])

@@ -18,13 +18,12 @@ from onnx_bytes import MODEL
 from trex_tui.capture.options import (
     CaptureOptions,
     OptimizationProfile,
-    SweptFlag,
     check_name,
     check_options,
     default_name,
 )
 from trex_tui.capture.plan import RunPlan, flag_name, make_plan
-from trex_tui.capture.quoting import command_line, quote, shell_word
+from trex_tui.capture.script import command_line, shell_word
 from trex_tui.capture.staging import Names
 from trex_tui.capture.trtexec import Trtexec, parse_version, stated_trtexec
 from trex_tui.errors import TrexError
@@ -60,14 +59,6 @@ class TestVersions:
             "--exportProfile=out/m.profile.json",
             *(set() if numbers >= (11,) else measured),
         }
-
-    @pytest.mark.parametrize("version", VERSIONS)
-    def test_without_graph_and_with_transfers(self, programs: Any, version: str) -> None:
-        _, profile = both(programs, version, cuda_graph=False, data_transfers=True)
-        if parse_version(version) >= (11,):
-            assert {"--noCudaGraph", "--includeDataTransfers"} <= profile
-        else:
-            assert not {"--useCudaGraph", "--noDataTransfers"} & profile
 
     @pytest.mark.parametrize("version", VERSIONS)
     def test_a_dla_has_no_graph(self, programs: Any, version: str) -> None:
@@ -123,32 +114,15 @@ class TestOptions:
             programs,
             "10.4.0",
             profile_index=1,
-            load_inputs="x:f.bin",
             warmup_ms=500,
             duration_s=10,
             iterations=100,
         )
         only = {
-            *("--useProfile=1", "--loadInputs=x:f.bin", "--warmUp=500", "--duration=10", "--iterations=100"),
+            *("--useProfile=1", "--warmUp=500", "--duration=10", "--iterations=100"),
         }
         assert only <= profile
         assert not only & build
-
-    def test_shapes(self, programs: Any) -> None:
-        build, profile = both(
-            programs, "10.4.0", min_shapes="x:1", opt_shapes="x:4", max_shapes="x:8", shapes="x:2"
-        )
-        assert {"--minShapes=x:1", "--optShapes=x:4", "--maxShapes=x:8"} <= build
-        assert "--shapes=x:2" in profile - build
-        _, profile = both(programs, "10.4.0", opt_shapes="x:4")
-        assert "--shapes=x:4" in profile, "without, trtexec measures the smallest"
-        build, profile = both(programs, "10.4.0", shapes="x:2")
-        assert "--shapes=x:2" in build & profile
-
-    def test_an_engine_is_not_built(self, programs: Any) -> None:
-        (profile,) = planned(programs, "10.4.0", engine="e.engine")
-        assert "--loadEngine=e.engine" in profile.argv
-        assert profile.role == "profile"
 
     def test_repeat(self, programs: Any) -> None:
         runs = planned(programs, "10.4.0", repeat=3)
@@ -159,18 +133,6 @@ class TestOptions:
         files = [path for run in runs for _, path in run.exports] + [run.log for run in runs]
         assert len(set(files)) == len(files) == 13
         assert Path("out/m.repeat-2/m.timing.json") in files
-
-    def test_without_graph(self, programs: Any) -> None:
-        _, profile = planned(programs, "10.4.0")
-        again = profile.without_graph(programs("10.4.0"))
-        assert again is not None
-        assert set(profile.argv) - set(again.argv) == {"--useCudaGraph"}
-        assert again.without_graph(programs("10.4.0")) is None
-        _, profile = planned(programs, "11.1.0")
-        again = profile.without_graph(programs("11.1.0"))
-        assert again is not None
-        assert set(again.argv) - set(profile.argv) == {"--noCudaGraph"}
-        assert again.without_graph(programs("11.1.0")) is None
 
 
 TWO = (
@@ -193,16 +155,6 @@ class TestProfiles:
         assert {"--useProfile=1", "--shapes=x:8,y:1"} <= set(profile.argv)
         _, profile = planned(programs, "10.4.0", profiles=TWO, profile_index=1, shapes="x:5,y:1")
         assert "--shapes=x:5,y:1" in profile.argv
-
-    def test_an_old_trtexec(self, programs: Any) -> None:
-        with pytest.raises(
-            TrexError, match=r"--profile: not in trtexec of TensorRT 8\.6\.1 .*9\.1\.0 and later"
-        ):
-            planned(programs, "8.6.1", profiles=TWO)
-
-    def test_build_only(self, programs: Any) -> None:
-        (build,) = planned(programs, "10.4.0", build_only=True)
-        assert build.role == "build"
 
 
 class TestRefusals:
@@ -233,19 +185,8 @@ class TestRefusals:
         for part in parts:
             assert part in str(stop.value)
 
-    def test_all_at_once(self, programs: Any) -> None:
-        with pytest.raises(TrexError) as stop:
-            planned(programs, "8.2.1", precisions=("fp8", "int4"), optimization_level=3, repeat=2)
-        for part in ("--fp8", "--int4", "--optimization-level"):
-            assert str(stop.value).count(f"{part} ") + str(stop.value).count(f"{part}:") == 1
-
 
 class TestPassthrough:
-    def test_untouched_and_last(self, programs: Any) -> None:
-        rest = ("--avgTiming=16", "--newInSomeRelease=$(id)", "--tacticSources=-CUDNN,+CUBLAS")
-        for run in planned(programs, "10.4.0", passthrough=rest):
-            assert run.argv[-3:] == rest
-
     def test_what_a_person_writes_replaces_ours(self, programs: Any) -> None:
         """trtexec refuses an option that is there twice."""
         rest = ("--useSpinWait", "--shapes=x:7")
@@ -286,14 +227,6 @@ class TestPassthrough:
 
 
 class TestQuoting:
-    def test_plain_words_stay(self) -> None:
-        assert command_line(["/usr/bin/trtexec", "--onnx=m.onnx"]) == "/usr/bin/trtexec --onnx=m.onnx"
-
-    def test_nothing_for_a_terminal_to_act_on(self) -> None:
-        text = quote("a\x1b[31m\nb\udcff'\u202e")
-        assert text.isprintable()
-        assert text.isascii()
-
     @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
     @given(st.lists(st.binary(min_size=1, max_size=12).map(lambda one: one.replace(b"\0", b"0")), max_size=5))
     def test_a_shell_reads_back_the_same_bytes(self, arguments: list[bytes]) -> None:
@@ -306,33 +239,6 @@ class TestQuoting:
         assert words.isprintable()
         done = subprocess.run(["sh", "-c", script], capture_output=True, check=True)
         assert done.stdout.split(b"\0")[:-1] == [os.fsencode(one) for one in texts]
-
-
-class TestSwept:
-    """A flag of a sweep replaces that which capture sets, and is refused beside one that a person wrote."""
-
-    def test_in_place_of_ours(self, programs: Any) -> None:
-        swept = SweptFlag("--useSpinWait", "")
-        _, profile = planned(programs, "10.4.0", swept=swept)
-        assert "--useSpinWait" not in profile.argv
-        swept = SweptFlag("--avgTiming", "--avgTiming=4")
-        assert all("--avgTiming=4" in run.argv for run in planned(programs, "10.4.0", swept=swept))
-
-    @pytest.mark.parametrize(
-        ("flag", "options", "part"),
-        [
-            ("--warmUp", {"warmup_ms": 1}, "--warmup and --sweep warmUp"),
-            (
-                "--avgTiming",
-                {"passthrough": ("--avgTiming=2",)},
-                "--avgTiming after -- and --sweep avgTiming",
-            ),
-            ("--noSuchOption", {}, "--sweep noSuchOption.*not in any known release"),
-        ],
-    )
-    def test_refused(self, programs: Any, flag: str, options: dict[str, Any], part: str) -> None:
-        with pytest.raises(TrexError, match=part):
-            planned(programs, "10.4.0", swept=SweptFlag(flag, f"{flag}=7"), **options)
 
 
 def rtx(*more: str) -> Trtexec:
@@ -361,15 +267,6 @@ class TestRtx:
         assert "--rtxCudaGraphStrategy=disable" in again.argv
         assert again.without_graph(trtexec) is None
 
-    def test_types_are_of_the_model(self) -> None:
-        with pytest.raises(TrexError, match=r"--fp16: not in tensorrt_rtx .*the model states the types"):
-            make_plan(CaptureOptions(onnx="m.onnx", precisions=("fp16",)), rtx(), NAMES)
-
-    def test_chosen_gpus(self) -> None:
-        options = CaptureOptions(onnx="m.onnx", compute_capability="8.6,8.9", build_only=True)
-        (build,) = make_plan(options, rtx("--computeCapability"), NAMES)
-        assert "--computeCapability=8.6,8.9" in build.argv
-
 
 class TestInputs:
     def test_names(self) -> None:
@@ -394,16 +291,3 @@ class TestInputs:
         with pytest.raises(TrexError, match="--calib"):
             check_options(CaptureOptions(onnx=str(model), calib=str(tmp_path / "none")))
         check_options(CaptureOptions(onnx=str(model), plugins=("libfound_by_the_loader.so",)))
-
-    @pytest.mark.parametrize(
-        ("options", "part"),
-        [
-            ({"engine": "e", "precisions": ("fp16", "best")}, "--fp16, --best: only for builds"),
-            ({"engine": "e", "workspace_mib": 0, "build_only": True}, "--workspace, --build-only: only for"),
-            ({"onnx": "m", "build_only": True, "warmup_ms": 0}, "--warmup: only for measurements"),
-        ],
-    )
-    def test_no_effect(self, options: dict[str, Any], part: str) -> None:
-        """0 is a value."""
-        with pytest.raises(TrexError, match=part):
-            check_options(CaptureOptions(**options))

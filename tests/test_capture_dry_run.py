@@ -15,7 +15,7 @@ from fake_trtexec import ENDS, VERSIONS, calls
 from fake_trtexec.kit import COMPLETE, Bench, fifo, wait_for
 from helpers import some
 from onnx_bytes import MODEL
-from test_capture_clocks import ALL, FREE, LOCK, smi, told
+from test_capture_clocks import FREE, LOCK, smi, told
 from trex_tui.cli.main import main
 
 __all__ = ["smi"]
@@ -180,11 +180,6 @@ class TestFailures:
         assert done.returncode == 3
         assert b"exit code 124" in done.stderr
 
-    @pytest.mark.usefixtures("here")
-    def test_options_without_effect(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["capture", "--onnx", "net.onnx", "--dry-run", "--monitor"]) == 0
-        assert "--monitor has no effect on the script" in capsys.readouterr().err
-
 
 class TestClocks:
     @pytest.mark.parametrize("more", [[], ["--for", "10.4"]])
@@ -200,23 +195,6 @@ class TestClocks:
         done = run(text, FAKE_TRTEXEC_FAIL=failure)
         assert done.returncode == (3 if failure else 0), done.stderr
         assert told(smi) == [LOCK, FREE]
-
-    @pytest.mark.parametrize("more", [[], ["--for", "10.4"]])
-    @pytest.mark.usefixtures("here")
-    def test_memory_clock_and_power_limit(
-        self, capsys: pytest.CaptureFixture[str], smi: Path, more: list[str]
-    ) -> None:
-        arguments = [
-            "--lock-clocks",
-            "--memory-clock",
-            "--power-limit",
-            "200",
-            "--trtexec",
-            os.environ["TRTEXEC"],
-        ]
-        done = run(script(capsys, "--onnx", "net.onnx", *arguments, *more))
-        assert done.returncode == 0, done.stderr
-        assert [line.replace("300.00", "300") for line in told(smi)] == ALL
 
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
     def test_freed_when_interrupted(
@@ -236,13 +214,3 @@ class TestClocks:
         os.killpg(process.pid, number)  # as a terminal does
         assert process.wait(150) == 128 + number
         assert told(smi) == [LOCK, FREE]
-
-    @pytest.mark.usefixtures("here", "smi")
-    def test_which_gpu(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """Both count in one order, or nothing runs."""
-        text = script(capsys, "--onnx", "net.onnx", "--lock-clocks", "--device", "1")
-        assert "export CUDA_DEVICE_ORDER=PCI_BUS_ID" in text
-        assert "nvidia-smi -i 1 -lgc" in text
-        done = run(text, CUDA_VISIBLE_DEVICES="2,3")
-        assert (done.returncode, done.stdout) == (2, b"")
-        assert b"unset CUDA_VISIBLE_DEVICES" in done.stderr

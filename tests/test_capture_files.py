@@ -19,7 +19,6 @@ from trex_tui.api import load_engine
 from trex_tui.artifacts.discover import find_sets
 from trex_tui.artifacts.kinds import FileKind
 from trex_tui.capture import staging as filing
-from trex_tui.capture.options import check_cache
 from trex_tui.capture.process import Stop
 from trex_tui.capture.staging import Workspace
 from trex_tui.errors import TrexError
@@ -62,12 +61,6 @@ class TestWhole:
         assert engine.facts.tensorrt_version == version
         assert result.figures == "median 0.495605 ms, p99 0.500977 ms, 2012.22 qps"
 
-    def test_other_percentiles_keep_their_names(self, bench: Bench) -> None:
-        bench.capture(passthrough=("--percentile=50,99.9",))
-        latency = load_engine(bench.outdir).facts.latency()
-        assert latency is not None
-        assert set(latency.percentiles_ms) == {50.0, 99.9}
-
     def test_manifest(self, bench: Bench, record: Path) -> None:
         bench.capture("10.16.1", repeat=2)
         manifest = manifest_of(bench)
@@ -101,14 +94,6 @@ class TestWhole:
         assert told == {"net.engine.build.log", "net.engine.profile.log"}
         assert os.uname().nodename.encode() not in (bench.outdir / "net.capture.json").read_bytes()
 
-    def test_repeats_are_kept_apart(self, bench: Bench) -> None:
-        bench.capture(repeat=3)
-        more = [name for name in bench.names() if name not in COMPLETE]
-        assert len(more) == 8
-        found = find_sets(bench.outdir).sets
-        assert [one.directory.name for one in found] == ["net", "net.repeat-2", "net.repeat-3"]
-        assert all(FileKind.TIMING in one.files for one in found)
-
     def test_an_engine_alone(self, bench: Bench, record: Path) -> None:
         bench.capture()
         engine = bench.outdir / "net.engine"
@@ -122,14 +107,6 @@ class TestWhole:
             )
         )
         assert engine.exists()
-
-    def test_names_only_engines_are_told(self, bench: Bench) -> None:
-        bench.capture()
-        engine = bench.outdir / "net.engine"
-        engine.write_bytes(engine.read_bytes().replace(b"true", b"false"))
-        result = bench.capture(engine=engine, outdir=bench.place / "other")
-        assert result.passed
-        assert any("names only" in one for one in result.remarks)
 
 
 class TestProtection:
@@ -150,25 +127,6 @@ class TestProtection:
         assert bench.capture("10.16.1", force=True).passed
         assert bench.names() == sorted([*COMPLETE, "notes.txt", "other.graph.json"])
         assert manifest_of(bench)["trtexec"]["version"] == "10.16.1"
-
-    @pytest.mark.parametrize("there", ["net.graph.json", "net.onnx.graph.json", "net.engine", "net.plan"])
-    def test_what_counts_as_the_set(self, bench: Bench, there: str) -> None:
-        bench.outdir.mkdir(parents=True)
-        (bench.outdir / there).write_text("{}", encoding="utf-8")
-        if "onnx" in there:  # another stem: trex's way of naming, a set of its own
-            assert bench.capture().passed
-            assert (bench.outdir / there).read_text(encoding="utf-8") == "{}"
-        else:
-            with pytest.raises(TrexError, match=there):
-                bench.capture()
-
-    def test_two_sets_in_a_directory(self, bench: Bench) -> None:
-        assert bench.capture(name="one").passed
-        before = bench.bytes()
-        assert bench.capture(name="two").passed
-        after = bench.bytes()
-        assert {name: after[name] for name in before} == before
-        assert sorted(one.name for one in find_sets(bench.outdir).sets) == ["one", "two"]
 
     def test_two_models_into_one_new_directory_at_once(self, bench: Bench) -> None:
         """The first that is done makes the directory, the second moves in; nobody is told of another capture of itself."""
@@ -237,15 +195,6 @@ class TestProtection:
             pass
         assert bench.bytes() == before
 
-    def test_one_at_a_time(self, bench: Bench) -> None:
-        with (
-            Workspace(bench.outdir, "net"),
-            pytest.raises(TrexError, match="another capture of net"),
-            Workspace(bench.outdir, "net"),
-        ):
-            pass
-        assert bench.capture().passed
-
     @pytest.mark.parametrize("force", [False, True])
     def test_one_at_a_time_wherever_it_works(self, bench: Bench, force: bool) -> None:
         """The first works beside the target, which did not exist; the second would work in it, where files are by now."""
@@ -269,34 +218,6 @@ class TestProtection:
         assert len(refused) == 2
         assert sorted(one.name for one in find_sets(bench.outdir).sets) == ["one", "two"]
         assert not list(bench.outdir.glob(".*")), "who was refused leaves nothing"
-
-    def test_beside_the_target_while_somebody_works_in_it(self, bench: Bench) -> None:
-        beside = Workspace(bench.outdir, "one")
-        bench.outdir.mkdir(parents=True)
-        (bench.outdir / "notes.txt").write_text("mine", encoding="utf-8")
-        with (
-            Workspace(bench.outdir, "one") as inside,
-            pytest.raises(TrexError, match=r"works in .*/net/\.one\.partial; "),
-            beside,
-        ):
-            pass
-        assert beside.path.parent == bench.outdir.parent
-        assert inside.path.parent == bench.outdir
-        assert not beside.path.exists()
-
-    def test_a_timing_cache_where_the_set_is_to_lie(self, bench: Bench) -> None:
-        """Refused, with what to do; and that then works, though the directory is not empty in the end."""
-        cache = bench.outdir / "tc"
-        with pytest.raises(
-            TrexError, match=r"net is not a directory.*; create it first: --outdir is created when"
-        ):
-            check_cache(str(cache))
-        with pytest.raises(TrexError, match=r"net\.onnx is not a directory, so tc cannot be written there"):
-            check_cache(str(bench.model / "tc"))
-        bench.outdir.mkdir(parents=True)
-        check_cache(str(cache))
-        assert bench.capture(timing_cache=str(cache)).passed
-        assert bench.names() == sorted([*COMPLETE, "tc"])
 
     @pytest.mark.parametrize("force", [False, True])
     def test_a_set_that_came_meanwhile(self, bench: Bench, force: bool) -> None:
@@ -337,21 +258,6 @@ class TestProtection:
         assert bench.capture().passed
         assert bench.names() == COMPLETE
 
-    @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-    def test_a_place_that_cannot_be_written(self, bench: Bench) -> None:
-        bench.place.chmod(0o555)
-        try:
-            with pytest.raises(TrexError, match="Permission denied"):
-                bench.capture()
-        finally:
-            bench.place.chmod(0o755)
-
-    def test_a_file_where_the_directory_should_be(self, bench: Bench) -> None:
-        bench.outdir.parent.mkdir()
-        bench.outdir.write_text("a file", encoding="utf-8")
-        with pytest.raises(TrexError, match="Not a directory"):
-            bench.capture()
-
 
 class TestFailedEngine:
     """The engine of a failed measurement is measured without a build, and becomes part of the set with its log."""
@@ -374,26 +280,6 @@ class TestFailedEngine:
             ("profile", False),
         ]
         assert manifest_of(bench)["model"]["path"].endswith("net.onnx")
-
-    def test_it_fails_again(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-        """It is not lost, nor is the log of its build."""
-        bench.programs("10.4.0")
-        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "crash@profile")
-        engine = bench.capture().engine
-        assert engine is not None
-        before = engine.read_bytes()
-        assert not bench.capture(engine=engine).passed
-        assert engine.read_bytes() == before
-        assert (engine.parent / "net.engine.build.log").is_file()
-        monkeypatch.delenv("FAKE_TRTEXEC_FAIL")
-        assert bench.capture(engine=engine).passed
-        assert bench.names() == COMPLETE
-
-    def test_a_failed_build_has_none(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-        bench.programs("10.4.0")
-        for failure in ("unsupported_op", "no_engine"):
-            monkeypatch.setenv("FAKE_TRTEXEC_FAIL", failure)
-            assert bench.capture().engine is None
 
     @pytest.mark.parametrize(
         "text",

@@ -55,22 +55,9 @@ class TestOutput:
         assert (tmp_path / "log").stat().st_size == 9_000_000
         assert outcome.exit_code == 0
 
-    def test_a_log_of_before_is_replaced(self, tmp_path: Path) -> None:
-        (tmp_path / "log").write_bytes(b"old " * 1000)
-        start("print('new')", tmp_path / "log")
-        assert (tmp_path / "log").read_bytes() == b"new\n"
-
     def test_it_reads_nothing_of_ours(self, tmp_path: Path) -> None:
         start("import sys; print(repr(sys.stdin.read()))", tmp_path / "log")
         assert (tmp_path / "log").read_bytes() == b"''\n"
-
-    def test_arguments_are_no_shell_text(self, tmp_path: Path) -> None:
-        odd = ["a b;$(touch x)'\".onnx", "new\nline", os.fsdecode(b"\xff\xfe"), ""]
-        code = "import sys, os; print(*map(os.fsencode, sys.argv[1:]))"
-        stop = Stop()
-        run_process([*PYTHON, code, *odd], tmp_path / "log", stop, lambda _: None)
-        assert (tmp_path / "log").read_text() == " ".join(repr(os.fsencode(one)) for one in odd) + "\n"
-        assert list(tmp_path.iterdir()) == [tmp_path / "log"]
 
 
 class TestEnds:
@@ -87,10 +74,6 @@ class TestEnds:
         stop = Stop()
         with pytest.raises(TrexError, match="/absent/trtexec: No such file"):
             run_process(["/absent/trtexec"], tmp_path / "log", stop, lambda _: None)
-
-    def test_a_log_that_cannot_be_written(self, tmp_path: Path) -> None:
-        with pytest.raises(TrexError, match="log: No such file"):
-            start("print(1)", tmp_path / "absent" / "log")
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
     def test_a_full_disk_ends_the_process(self, tmp_path: Path) -> None:
@@ -218,17 +201,6 @@ class TestInterrupts:
         outcome, _ = start("import signal; signal.pause()", tmp_path / "log", timeout_s=0.05, grace_s=60)
         assert (outcome.stopped, outcome.signal) == (TIMED_OUT, signal.SIGTERM)
 
-    def test_timeout_of_a_stubborn_one(self, tmp_path: Path) -> None:
-        before = signal.signal(
-            signal.SIGTERM, signal.SIG_IGN
-        )  # inherited, so that it is stubborn from the start
-        try:
-            code = "import signal\nwhile True: signal.pause()"
-            outcome, _ = start(code, tmp_path / "log", timeout_s=0.05, grace_s=0.05)
-        finally:
-            signal.signal(signal.SIGTERM, before)
-        assert (outcome.stopped, outcome.signal) == (TIMED_OUT, signal.SIGKILL)
-
     def test_signals_of_ours(self) -> None:
         before = signal.getsignal(signal.SIGINT)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -236,15 +208,6 @@ class TestInterrupts:
                 os.kill(os.getpid(), number)
                 assert stop.times == 1
         assert signal.getsignal(signal.SIGINT) is before
-
-    def test_nohup_is_heeded(self) -> None:
-        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        try:
-            with stop_on_signals() as stop:
-                os.kill(os.getpid(), signal.SIGHUP)
-                assert stop.times == 0
-        finally:
-            signal.signal(signal.SIGHUP, before)
 
 
 class TestChildrenLeftBehind:

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from fake_trtexec import VERSIONS, install
+from fake_trtexec import install
 from helpers import ARTIFACTS
 from trex_tui.capture.trtexec import (
-    Trtexec,
     TrtexecNotFoundError,
     ask,
     find_builder,
@@ -22,7 +21,6 @@ from trex_tui.capture.trtexec import (
     stated_trtexec,
     understand,
 )
-from trex_tui.errors import TrexError
 
 HELP = ("8.5.0", "8.6.1", "10.6.0", "10.16.1")
 
@@ -81,18 +79,6 @@ class TestTable:
         stated = stated_trtexec("10.4", Path("trtexec"))
         assert (stated.knows("--fp16"), stated.knows("--noCudaGraph")) == (True, False)
 
-    @pytest.mark.parametrize("release", ["", "ten", "8.0.1", "7", "RTX 1.3", "10.4.0\n", "11.4"])
-    def test_a_release_that_nobody_knows(self, release: str) -> None:
-        with pytest.raises(TrexError, match="--for"):
-            stated_trtexec(release, Path("trtexec"))
-
-    def test_where(self) -> None:
-        table = flag_table()
-        assert table.where("--fp16") == "8.0.1 to 10.16"
-        assert table.where("--noCudaGraph") == "11.0 and later"
-        assert table.where("--weightless") == "9.3.0 to 10.16"
-        assert table.where("--nothing") == ""
-
 
 class TestHelp:
     def test_options_in_explanations_do_not_count(self) -> None:
@@ -107,10 +93,6 @@ class TestHelp:
         assert (found.version, found.build) == ("11.1.0", 106)
         assert found.is_strongly_typed_only
         assert found.measures_by_default
-
-    def test_an_option_newer_than_the_table(self) -> None:
-        text = "&&&& RUNNING TensorRT.trtexec [TensorRT v120000] # x\n  --brandNew=N   something\n"
-        assert understand(text, Path("trtexec")).knows("--brandNew")
 
     @pytest.mark.parametrize(
         ("text", "part"),
@@ -133,14 +115,6 @@ class TestHelp:
         assert found.knows("--onnx")
         assert not found.knows("--fp16")
         assert found.is_strongly_typed_only
-
-    @pytest.mark.parametrize("version", VERSIONS)
-    def test_the_stand_ins(self, programs: object, version: str) -> None:
-        found: Trtexec = programs(version)  # type: ignore[operator]
-        assert found.version == version
-        eleven = parse_version(version) >= (11,)
-        assert found.is_strongly_typed_only is eleven
-        assert found.measures_by_default is eleven
 
 
 class TestFinding:
@@ -231,24 +205,6 @@ class TestFinding:
         program.write_text(f"#!/bin/sh\n{text}\n", encoding="ascii")
         program.chmod(0o755)
         with pytest.raises(TrtexecNotFoundError, match=part):
-            ask(program)
-
-    def test_one_for_another_processor(self, tmp_path: Path) -> None:
-        program = tmp_path / "trtexec"
-        program.write_bytes(b"\x7fELF, but not really")
-        program.chmod(0o755)
-        with pytest.raises(TrtexecNotFoundError, match="it is for another CPU architecture"):
-            ask(program)
-
-    def test_what_is_waited_for(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("trex_tui.capture.trtexec._PATIENCE_S", 0.001)
-        program = install(tmp_path, "10.4.0")
-        told: list[str] = []
-        assert ask(program, note=told.append).version == "10.4.0"
-        assert told == [f"waiting for {program} --help, up to 120 s"]
-        monkeypatch.setattr("trex_tui.capture.trtexec._HELP_TIMEOUT_S", 0.002)
-        program.write_text("#!/bin/sh\nexec sleep 600\n", encoding="ascii")
-        with pytest.raises(TrtexecNotFoundError, match="does not answer within"):
             ask(program)
 
     def test_a_missing_library(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

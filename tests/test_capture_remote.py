@@ -20,14 +20,14 @@ from fake_trtexec.kit import fifo, wait_for, wait_for_end
 from onnx_bytes import MODEL
 from remote_kit import descendants, name_of
 from test_capture_clocks import FREE, LOCK, SMI, told
-from trex_tui.capture import scripts
+from trex_tui.capture import remote
+from trex_tui.capture.clocks import HOLD
 from trex_tui.capture.machine import Host, ask_host
 from trex_tui.capture.onnx_header import list_external_data
-from trex_tui.capture.options import CaptureOptions, check_options
-from trex_tui.capture.remote import RemoteTrtexec, Sieve, ask_there, cut_end, move_options, unpack
+from trex_tui.capture.options import CaptureOptions
+from trex_tui.capture.remote import move_options, unpack
 from trex_tui.capture.shell import (
     ConnectionLostError,
-    Shell,
     Ssh,
     describe_refusal,
     make_connections,
@@ -37,8 +37,6 @@ from trex_tui.cli.main import main
 from trex_tui.errors import TrexError
 
 SHELLS = [one for one in ("dash", "bash", "busybox", "ksh") if shutil.which(one)] or ["sh"]
-ALL = (scripts.KEEP, scripts.RUN, scripts.FIND, scripts.MAKE, scripts.SEND, scripts.FETCH)
-SCRIPTS = (*ALL, scripts.ENGINE, scripts.PROBE, scripts.SMI, scripts.HOLD)
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
 
 
@@ -63,13 +61,13 @@ class Under(Ssh):
         (["--host", "-x"], "--host"),
         (["--host", "a", "--host", "a"], "given twice"),
         (["--with-engine"], "--with-engine needs --host"),
-        (["--timing-cache", "/no/where/tc"], "--timing-cache: /no/where is not a directory"),
+        (["--timing-cache", "/no/where/tc"], "--timing-cache: /no/where/tc cannot be read and written"),
         (
             ["--", "--timingCacheFile=/no/where/tc"],
-            "--timingCacheFile after --: /no/where is not a directory",
+            "--timingCacheFile after --: /no/where/tc cannot be read and written",
         ),
         (["--", "--timingCacheFile"], "--timingCacheFile after --: "),
-        (["--host", "a", "--timing-cache", "/"], "--timing-cache: / is not a file"),
+        (["--host", "a", "--timing-cache", "/"], "--timing-cache: / cannot be read and written"),
     ],
 )
 def test_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str) -> None:
@@ -92,34 +90,6 @@ class TestQuoting:
         assert done.stdout.decode() == "".join(f"<{one}>" for one in words or [""])
         assert shlex.split(remote)[-len(words) :] == words or not words
 
-    def test_bytes(self) -> None:
-        remote = Ssh("jet").argv('printf "%s" "$1"', os.fsdecode(b"caf\xe9 \xff"))[-1]
-        done = subprocess.run(["/bin/sh", "-c", remote], capture_output=True, check=True)
-        assert done.stdout == b"caf\xe9 \xff"
-
-    def test_options(self) -> None:
-        argv = Ssh("user@jet", "my conf").argv("true")
-        assert argv[:4] == ("ssh", "-T", "-F", "my conf")
-        assert "BatchMode=yes" in argv
-        assert argv[-3:-1] == ("--", "user@jet")
-        assert "-F" not in Ssh("jet").argv("true")
-
-    @pytest.mark.parametrize("script", SCRIPTS)
-    def test_scripts_are_one_line(self, script: str) -> None:
-        assert script.isprintable()
-
-
-def test_how_much_was_read_is_told(tmp_path: Path) -> None:
-    """Of a file that is sent, while it is."""
-    source = tmp_path / "model"
-    source.write_bytes(bytes(300_000))
-    seen: list[int] = []
-    # What is printed behind the last byte wakes the reader, who looks once more.
-    script = "dd bs=100000 count=2 >/dev/null 2>&1; echo; cat >/dev/null; echo"
-    Shell().call(None, script, source=source, tick=seen.append)
-    assert seen == sorted(seen)
-    assert seen[-1] == 300_000
-
 
 class TestHosts:
     @pytest.mark.parametrize("host", ["", "-oProxyCommand=x", "a b", "a\nb", "a\x1b[31m"])
@@ -127,27 +97,11 @@ class TestHosts:
         with pytest.raises(TrexError, match="not a host name"):
             make_connections([host])
 
-    def test_twice(self) -> None:
-        with pytest.raises(TrexError, match="given twice"):
-            make_connections(["a", "b", "a"])
-
     def test_folders(self) -> None:
         assert name_folder("user@jetson-1.local") == "user@jetson-1.local"
         assert name_folder("ssh://user@jet:22") == "ssh___user@jet_22"
         assert name_folder("../x") == "_._x"
         assert name_folder("..") == "_."
-
-    def test_config(self) -> None:
-        assert make_connections(["a"], {})[0].config is None
-        assert make_connections(["a"], {"TREX_TUI_SSH_CONFIG": "f"})[0].config == "f"
-
-
-def test_a_timing_cache_of_trtexec_there_is_not_looked_for_here(tmp_path: Path) -> None:
-    (tmp_path / "net.onnx").write_bytes(MODEL)
-    asked = CaptureOptions(onnx=str(tmp_path / "net.onnx"), passthrough=("--timingCacheFile=/no/where/tc",))
-    check_options(asked, is_here=False)
-    with pytest.raises(TrexError, match="not a directory"):
-        check_options(asked)
 
 
 def location(name: bytes) -> bytes:
@@ -186,53 +140,18 @@ class TestSending:
         options = CaptureOptions(
             engine=str(tmp_path / "m.engine"),
             plugins=(str(tmp_path / "p.so"), "libthere.so"),
-            load_inputs=f"x:{tmp_path / 'c'},'y:0':{tmp_path / 'c'}",
             timing_cache=str(tmp_path / "none yet"),
         )
         there, files = move_options(options, "/t")
         assert there.engine == "/t/in/0/m.engine"
         assert there.plugins == ("/t/in/1/p.so", "libthere.so")
-        assert there.load_inputs == "x:/t/in/2/input-0,'y:0':/t/in/3/input-1"
         assert there.timing_cache == "/t/timing.cache"
         assert [one.path for one in files] == [
-            *("in/0/m.engine", "in/1/p.so", "in/2/input-0", "in/3/input-1"),
+            *("in/0/m.engine", "in/1/p.so"),
         ]
 
 
 class TestComingBack:
-    @given(st.binary(max_size=60), st.integers(1, 7), st.booleans())
-    def test_sieve(self, text: bytes, step: int, ends: bool) -> None:
-        """However it is cut in pieces, all before the mark passes and nothing of it."""
-        mark = b"aab "
-        before = text.split(mark)[0]
-        whole = text + (mark + b"0 0\n" if ends else b"")
-        got: list[bytes] = []
-        sieve = Sieve(mark, got.append)
-        for place in range(0, len(whole), step):
-            sieve.feed(whole[place : place + step])
-        sieve.close()
-        expected = whole.split(mark)[0]
-        assert b"".join(got) == expected
-        assert expected.startswith(before) or ends
-
-    @pytest.mark.parametrize(
-        ("tail", "found"),
-        [
-            (b"w 0 0\n", (0, 0)),
-            (b"w 137 1\n", (137, 1)),
-            (b"w 0", None),
-            (b"w 0 x\n", None),
-            (b"w 0 0 0\n", None),
-            (b"", None),
-        ],
-    )
-    def test_end_of_a_log(self, tmp_path: Path, tail: bytes, found: tuple[int, int] | None) -> None:
-        log = tmp_path / "log"
-        for text in (b"", b"no newline", b"x" * 1000 + b"\r\n"):
-            log.write_bytes(text + tail)
-            assert cut_end(log, "w") == found
-            assert log.read_bytes() == (text if found else text + tail)
-
     @given(st.lists(st.one_of(st.none(), st.binary(max_size=20)), max_size=4), st.integers(1, 9))
     def test_files(
         self, tmp_path_factory: pytest.TempPathFactory, files: list[bytes | None], step: int
@@ -263,19 +182,19 @@ class TestComingBack:
         assert list(tmp_path.iterdir()) == [target]
 
 
-def path_of(found: RemoteTrtexec) -> Path | None:
-    return None if found.trtexec is None else found.trtexec.path
-
-
 @pytest.mark.parametrize("shell", SHELLS)
 class TestScripts:
     def test_run(self, shell: str, tmp_path: Path) -> None:
         (tmp_path / "keeper").touch()
         script = "echo o1; echo e1 >&2; echo o2; kill -9 $$"
-        argv = sh(shell, scripts.RUN, "w", str(tmp_path), "50", "/bin/sh", "-c", script)
-        with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        argv = sh(shell, remote.RUN, "w", str(tmp_path), "50", "/bin/sh", "-c", script)
+        with subprocess.Popen(
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as process:
             assert process.stdout is not None
-            assert process.stdout.read() == b"o1\ne1\no2\nw 137 0\n"
+            assert process.stderr is not None
+            assert process.stdout.read() == b"o1\ne1\no2\n"
+            assert process.stderr.read() == b"w 137 0\n"
         assert process.returncode == 0
 
     @pytest.mark.parametrize("how", ["hang", "stubborn"])
@@ -292,20 +211,22 @@ class TestScripts:
             f"--onnx={model}",
             f"--saveEngine={tmp_path / 'e'}",
         ]
-        argv = sh(shell, scripts.RUN, "w", str(tmp_path), "2", *trtexec)
-        with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        argv = sh(shell, remote.RUN, "w", str(tmp_path), "2", *trtexec)
+        with subprocess.Popen(
+            argv, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        ) as process:
             pid = wait_for(pipe)
             assert process.stdin is not None
             process.stdin.close()
-            assert process.stdout is not None
-            last = process.stdout.read().splitlines()[-1]
+            assert process.stderr is not None
+            last = process.stderr.read().splitlines()[-1]
         wait_for_end(pid)
         assert last.split()[1] == (b"143" if how == "hang" else b"137")
 
     def test_keep(self, shell: str, tmp_path: Path) -> None:
         place = tmp_path / "a 'b\n c"
         place.mkdir()
-        argv = sh(shell, scripts.KEEP, "w", "5", "name")
+        argv = sh(shell, remote.KEEP, "w", "5", "name")
         with subprocess.Popen(
             argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "TMPDIR": str(place)}
         ) as process:
@@ -337,7 +258,7 @@ class TestScripts:
         (tmp_path / "elsewhere" / "keeper").write_text(keepers["dead"], encoding="ascii")
         (tmp_path / "trex-tui.link").symlink_to(tmp_path / "elsewhere")
         before = sorted(one.name for one in tmp_path.iterdir())
-        argv = sh(shell, scripts.KEEP, "w", "5", "name")
+        argv = sh(shell, remote.KEEP, "w", "5", "name")
         done = subprocess.run(
             argv, stdin=subprocess.DEVNULL, env={**os.environ, "TMPDIR": str(tmp_path)}, check=False
         )
@@ -356,13 +277,13 @@ class TestScripts:
             (place / "over").touch()
         before = sorted(tmp_path.rglob("*"))
         for script, *arguments in (
-            (scripts.MAKE, "w", str(place), "in/0"),
-            (scripts.SEND, "w", str(place), "in/0", "m.onnx"),
-            (scripts.RUN, "w", str(place), "5", "touch", str(tmp_path / "ran")),
+            (remote.MAKE, "w", str(place), "in/0"),
+            (remote.SEND, "w", str(place), "in/0", "m.onnx"),
+            (remote.RUN, "w", str(place), "5", "touch", str(tmp_path / "ran")),
         ):
             done = subprocess.run(sh(shell, script, *arguments), input=b"x", capture_output=True, check=False)
             assert done.returncode == 1
-            assert b"w 0 0" not in done.stdout
+            assert b"w 0 0" not in done.stderr
         assert sorted(tmp_path.rglob("*")) == before
 
     def test_find(self, shell: str, tmp_path: Path) -> None:
@@ -372,7 +293,7 @@ class TestScripts:
 
         def found(*given: str) -> list[str]:
             out = subprocess.check_output(
-                sh(shell, scripts.FIND, "w", *(given or ("",))), env=environ, text=True
+                sh(shell, remote.FIND, "w", *(given or ("",))), env=environ, text=True
             )
             return out.splitlines()[1:3]
 
@@ -382,60 +303,6 @@ class TestScripts:
         first.unlink()
         assert found() == [f"w {second.parent}", str(second)]
 
-    def test_find_the_others(self, shell: str, tmp_path: Path) -> None:
-        """Those behind the first are named and not asked; the first under another name is no other."""
-        first, second = (install(tmp_path / one, "10.4.0") for one in ("p", "TensorRT-10.4/bin"))
-        newest = install(tmp_path / "TensorRT-10.16.0.7/bin", "10.16.1")
-        (tmp_path / "TensorRT-9/bin").mkdir(parents=True)
-        (tmp_path / "TensorRT-9/bin/trtexec").symlink_to(first)
-        ssh = Under(
-            "jet", shell=shell, environ={"PATH": f"{first.parent}:/usr/bin:/bin", "HOME": str(tmp_path)}
-        )
-
-        def found(given: str | None = None) -> RemoteTrtexec:
-            return ask_there(ssh, None, given, with_others=True)  # type: ignore[arg-type] - nothing stops it
-
-        assert path_of(found()) == first
-        assert found().others == (str(newest), str(second))
-        assert path_of(found(str(second))) == second
-        assert found(str(second)).others == (
-            *(str(first), str(newest)),
-            str(tmp_path / "TensorRT-9/bin/trtexec"),
-        )
-        assert path_of(found("trtexec")) == first
-        refused = found("/nowhere")
-        assert (refused.trtexec, refused.others) == (None, ())
-        assert "no executable /nowhere there" in refused.refusal
-        first.write_text("#!/bin/sh\nkill -SEGV $$\n")
-        assert "--help fails: it crashed (SIGSEGV)" in found(str(first)).refusal
-        first.write_text("#!/bin/sh\necho nothing of TensorRT\n")
-        assert path_of(found()) == newest
-        assert str(first) in found().others
-
-    def test_around(self, shell: str, tmp_path: Path) -> None:
-        (tmp_path / "dpkg-query").write_text(
-            '#!/bin/sh\nprintf "libnvinfer6 \\nlibnvinfer10 10.3.0.30-1\\n"\n'
-        )
-        (tmp_path / "tegrastats").write_text("#!/bin/sh\n")
-        for one in tmp_path.iterdir():
-            one.chmod(0o755)
-        environ = {
-            "PATH": f"{tmp_path}:/usr/bin:/bin",
-            "LD_LIBRARY_PATH": "/cuda/lib:/cuda/lib/stubs",
-            "TMPDIR": str(tmp_path),
-        }
-        around = ask_host(Under("jet", shell=shell, environ=environ), has_environment=True).environment
-        assert around is not None
-        assert around.packages == {"libnvinfer10": "10.3.0.30-1"}
-        assert around.tegrastats == str(tmp_path / "tegrastats")
-        assert around.stub_libraries == ("/cuda/lib/stubs",)
-        assert not around.has_nvidia_smi
-        assert around.uptime_s is not None
-        assert around.may_lock_clocks is not None
-        disk = around.disk
-        assert (disk.wanted, disk.is_directory, disk.is_writable) == (tmp_path, True, True)
-        assert disk.free_bytes == pytest.approx(shutil.disk_usage(tmp_path).free, rel=0.2)
-
     @pytest.mark.parametrize("killed", [False, True])
     def test_hold(self, shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: bool) -> None:
         """The clocks are let go when the input ends, also where the process that held them was killed."""
@@ -444,7 +311,7 @@ class TestScripts:
         record = tmp_path / "smi-calls"
         monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
         monkeypatch.setenv("SMI_CALLS", str(record))
-        argv = sh(shell, scripts.HOLD, "w", "0", "-lgc", "2100,2100", "GPU clocks set to", "-rgc")
+        argv = sh(shell, HOLD, "w", "0", "2100,2100")
         with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             assert process.stdin is not None
             assert process.stdout is not None
@@ -476,7 +343,6 @@ class TestScripts:
         assert (gpu["name"], gpu["temperature_c"], gpu["power_limit_w"]) == ("RTX 4090", 41, None)
         assert host.facts["kernel"] == os.uname().release
         assert host.facts["memory"]["total_kib"] > 0
-        assert host.environment is None
 
 
 class TestRefusals:

@@ -109,14 +109,6 @@ class TestSuccess:
         assert not (here / "x").exists()
         assert server.left() == []
 
-    def test_an_engine(self, here: Path, server: Server) -> None:
-        there = str(program(here / "t"))
-        assert capture("--trtexec", there, "--with-engine") == 0
-        engine = ["--engine", "results/net/net.engine", "--outdir", "again", "--trtexec", there]
-        assert main(["capture", "--host", "jet", *engine]) == 0
-        assert "net.profile.json" in names(here / "again")
-        assert server.left() == []
-
     def test_sweep(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
         there = str(program(here / "t"))
         assert capture("--sweep", "useSpinWait=on,off", "--trtexec", there, "--outdir", "out") == 0
@@ -145,7 +137,7 @@ class TestSuccess:
         wrapped(server.programs / "nvidia-smi", here / "smi" / "nvidia-smi", MARKS=str(here))
         there = program(here / "t", FAKE_TRTEXEC_GO=str(here / "five"))
         assert capture("--trtexec", str(there), "--monitor", "50") == 0
-        assert "samples of power and clocks by nvidia-smi; that took" in capsys.readouterr().err
+        assert "samples of power and clocks by nvidia-smi" in capsys.readouterr().err
         power = read_power_log(here / "results/net/net.monitor.csv")
         assert power.samples >= 5
         assert set(power.columns["power_w"]) == {131.9}
@@ -200,21 +192,6 @@ class TestFailure:
         assert (out, err.count("\n")) == ("", 1)
         assert told in err
 
-    def test_no_room_there(
-        self,
-        here: Path,
-        server: Server,
-        capsys: pytest.CaptureFixture[str],
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
-        monkeypatch.setattr("trex_tui.capture.remote.read_free_bytes", lambda _: 6)
-        assert capture("--trtexec", str(program(here / "t"))) == 2
-        err = capsys.readouterr().err
-        assert re.search(r"jet: 6 B free for .*, and \d+ B are to be sent; make room there", err)
-        assert "sending" not in err
-        assert not (here / "results/net").exists()
-        assert server.left() == []
-
     @pytest.mark.parametrize(
         ("fail", "told"),
         [
@@ -243,7 +220,6 @@ class TestFailure:
         there = program(here / "t", FAKE_TRTEXEC_FAIL="crash@profile")
         assert capture("--trtexec", str(there)) == 3
         err = capsys.readouterr().err
-        assert "fetching net.engine from jet (" in err
         assert "the engine is kept: results/net/net.failed/net.engine\n" in err
         assert server.left() == []
         program(here / "t", FAKE_TRTEXEC_CALLS=str(record))
@@ -270,30 +246,10 @@ class TestFailure:
         assert len(calls(record)) == 1
         assert names(here / "results/net") == COMPLETE
 
-    def test_children_are_ended(self, here: Path, server: Server) -> None:
-        child = here / "child"
-        there = program(here / "t", FAKE_TRTEXEC_FAIL="child@profile", FAKE_TRTEXEC_CHILD=str(child))
-        assert main(["capture", "--onnx", "net.onnx", "--host", "jet", "--trtexec", str(there)]) == 0
-        wait_for_end(int(child.read_text()))
-        manifest = json.loads((here / "results/net/net.capture.json").read_text())
-        assert manifest["runs"][-1]["children_ended"] == 1
-        assert server.left() == []
-
     def test_time_is_up(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
         there = program(here / "t", FAKE_TRTEXEC_FAIL="hang")
         assert capture("--trtexec", str(there), "--timeout", "0.5s") == 3
         assert "the time allowed" in capsys.readouterr().err
-        assert server.left() == []
-
-    def test_unknown_option(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-        there = program(here / "t", "8.2.1")
-        assert capture("--trtexec", str(there), "--fp8") == 2
-        assert "--fp8: not in trtexec of TensorRT 8.2.1" in capsys.readouterr().err
-        assert server.left() == []
-
-    def test_no_trtexec(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-        assert capture("--trtexec", str(here)) == 2
-        assert f"jet: --trtexec: no executable {here} there; check the path" in capsys.readouterr().err
         assert server.left() == []
 
 
@@ -359,16 +315,6 @@ def shells(server: Server) -> list[int]:
 
 
 class TestInTheMiddle:
-    def test_interrupted(self, here: Path, server: Server) -> None:
-        process, pid = hanging(here)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=150)
-        assert (process.returncode, out) == (130, b"")
-        assert b"trex-tui: interrupted; the logs are in results/net/net.failed" in err.splitlines()
-        wait_for_end(pid)
-        assert b"Starting inference" in (here / "results/net/net.failed/net.engine.profile.log").read_bytes()
-        assert server.left() == []
-
     def test_the_line_is_cut(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Told apart from a trtexec that failed; nothing lives on there, the clocks are free, the engine is used again."""
         monkeypatch.chdir(tmp_path)
@@ -437,20 +383,4 @@ class TestInTheMiddle:
         for one in (pid, *there):
             wait_for_end(one)
         assert told(clocks) == ["-i 0 -lgc 1500,1500", FREE]
-        assert server.left() == []
-
-
-class TestClocks:
-    def test_locked_and_freed(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-        """After success, and after a failure."""
-        clocks = smi(server, here)
-        assert capture("--trtexec", str(program(here / "t")), "--lock-clocks") == 0
-        assert told(clocks) == [LOCK, FREE]
-        assert "GPU clocks locked to 2100 MHz" in capsys.readouterr().err
-        found = json.loads((here / "results/net/net.capture.json").read_text())["clocks"]
-        assert (found["target_mhz"], found["locked"], found["released"]) == (2100, True, True)
-        assert not found["ended_early"]
-        failing = program(here / "f", FAKE_TRTEXEC_FAIL="crash")
-        assert capture("--trtexec", str(failing), "--lock-clocks", "--force") == 3
-        assert told(clocks) == [LOCK, FREE] * 2
         assert server.left() == []

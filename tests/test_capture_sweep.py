@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from fake_trtexec import calls
 from fake_trtexec.kit import COMPLETE, Bench
 from trex_tui.capture.onnx_header import ModelInput, OnnxHeader
 from trex_tui.capture.options import CaptureOptions, OptimizationProfile
-from trex_tui.capture.run import CaptureRequest
 from trex_tui.capture.sweep import plan_points
 from trex_tui.cli.main import main
 from trex_tui.errors import TrexError
@@ -28,10 +26,7 @@ def header(**inputs: tuple[int | str, ...] | None) -> OnnxHeader:
 
 def points(text: str, known: OnnxHeader | None = None, **options: Any) -> dict[str, CaptureOptions]:
     """Name -> options of each capture."""
-    request = CaptureRequest(CaptureOptions(**{"onnx": "net.onnx", **options}), Path("out"), "net")
-    planned = plan_points(request, text, known)
-    assert [point.request.outdir for point in planned] == [Path("out", point.name) for point in planned]
-    return {point.name: point.request.options for point in planned}
+    return plan_points(CaptureOptions(**{"onnx": "net.onnx", **options}), text, known)
 
 
 class TestPlan:
@@ -48,7 +43,6 @@ class TestPlan:
             "",
         ]
         assert list(points("avgTiming=4,8")) == ["avgTiming4", "avgTiming8"]
-        assert points("useDLACore=0,1")["useDLACore1"].dla == 1
 
     @pytest.mark.parametrize(
         ("known", "options", "shapes"),
@@ -84,7 +78,7 @@ class TestPlan:
         [
             ("fp17", {}, "fp17: not a precision; choose fp32, fp16"),
             ("fp32+int8", {}, "not a precision"),
-            ("fp16,", {}, "empty"),
+            ("fp16,", {}, "not a value"),
             ("batch=1,1", {"shapes": "x:1x3"}, "1 is repeated"),
             ("batch=0", {"shapes": "x:1x3"}, "not a whole number"),
             ("batch=a", {"shapes": "x:1x3"}, "not a whole number"),
@@ -93,11 +87,10 @@ class TestPlan:
             ("saveEngine=a,b", {}, "--sweep saveEngine: capture sets it"),
             ("minShapes=x:1", {}, "only the batch of the shapes"),
             ("calib=a,b", {}, "takes files"),
-            ("device=0,1", {}, "one capture for each GPU"),
+            ("device=0,1", {}, "one capture uses one device"),
             ("fp16", {"precisions": ("int8",)}, "--int8 and --sweep fp16"),
             ("fp16", {"onnx": None, "engine": "e"}, "only for builds"),
-            ("useDLACore=0", {"dla": 1}, "--dla and --sweep useDLACore"),
-            ("useDLACore=x", {}, "not a number"),
+            ("useDLACore=0", {}, "one capture uses one device"),
             ("batch=8", {}, "shapes of the inputs are unknown; add --shapes"),
             ("batch=8", {"shapes": "x:ax3"}, "x:ax3: not a shape"),
             (
@@ -110,9 +103,9 @@ class TestPlan:
                 {"min_shapes": "x:1x3", "opt_shapes": "x:1x5", "max_shapes": "x:1x9"},
                 "dim 0 of no input can change; widen --max-shapes",
             ),
-            ("preview=a:b,a/b", {}, "a/b is repeated"),
+            ("preview=a:b,a_b", {}, "a_b is repeated"),
             (f"maxTactics={','.join(map(str, range(101)))}", {}, "more than 100 values"),
-            (f"preview={'a' * 200}", {}, "too long"),
+            (f"preview={'a' * 200}", {}, "not a value"),
         ],
     )
     def test_refused(self, text: str, options: dict[str, Any], message: str) -> None:
@@ -232,17 +225,3 @@ def test_failed(here: Bench, capsys: pytest.CaptureFixture[str], monkeypatch: py
     assert "1 of 2 values missing: fp16" in err
     assert runs(here) == (2, 1)
     assert sorted(os.listdir("out/int8")) == COMPLETE  # noqa: PTH208
-
-
-def test_script(here: Bench, capsys: pytest.CaptureFixture[str]) -> None:
-    """`--dry-run` prints one script, which leaves the files of the sweep."""
-    assert sweep(*RANGE, "--sweep", "batch=1,8", "--dry-run") == 0
-    script = capsys.readouterr().out
-    assert runs(here) == (0, 0)
-    done = subprocess.run(["sh"], input=script.encode(), capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert runs(here) == (2, 2)
-    for name in ("batch1", "batch8"):
-        files = sorted(path.name for path in Path("out", name).iterdir())
-        assert files == [file for file in COMPLETE if not file.endswith(".capture.json")]
-    assert main(["summary", "out/batch1"]) == 0

@@ -14,10 +14,9 @@ from fake_trtexec import ENDS, VERSIONS, calls
 from fake_trtexec.kit import is_running
 from helpers import some
 from trex_tui.capture.plan import RunPlan
-from trex_tui.capture.process import TIMED_OUT, ProcessOutcome
-from trex_tui.capture.progress import RunProgress
+from trex_tui.capture.process import ProcessOutcome
 from trex_tui.capture.trtexec import Trtexec, parse_version
-from trex_tui.capture.verdict import find_broken_file, judge
+from trex_tui.capture.verdict import RunProgress, find_broken_file, judge
 
 # Failure of the stand-in -> key of the verdict, the run that fails, words of the sentence, words of the remedy.
 KNOWN = {
@@ -158,13 +157,6 @@ class TestCudaGraph:
             "begin 2/2 profile 1",
         ]
 
-    def test_trtexec_may_do_without_by_itself(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-        bench.programs("10.4.0")
-        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "graph_ignored")
-        result = bench.capture()
-        assert result.passed
-        assert any("measured without" in one for one in result.remarks)
-
 
 class TestOddities:
     def test_skipped_tactics_are_told(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,15 +169,6 @@ class TestOddities:
         monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "flood")
         assert bench.capture().passed
         assert (bench.outdir / "net.engine.build.log").stat().st_size > 3_000_000
-
-    def test_bytes_that_are_no_text(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-        bench.programs("10.4.0")
-        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "odd_bytes")
-        assert bench.capture().passed
-        assert (
-            b"\xff\xfe \x1b[31mred\x1b]0;title\x07 end\r\n"
-            in (bench.outdir / "net.engine.build.log").read_bytes()
-        )
 
     def test_a_child_left_behind(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
         bench.programs("10.4.0")
@@ -201,13 +184,6 @@ class TestOddities:
         assert not result.passed
         assert len(result.remarks) == len(set(result.remarks)), "said once, though both runs did it"
         assert any("left 1 process behind" in one for one in result.remarks)
-
-    def test_one_that_takes_long_to_end(self) -> None:
-        now = datetime.now(timezone.utc)
-        outcome = ProcessOutcome(None, 9, TIMED_OUT, now, now, 6.2, timeout_s=1)
-        plan = RunPlan("build", 1, ("trtexec",), Path("log"), Path("engine"))
-        verdict = judge(plan, outcome, RunProgress(), Trtexec(Path("t"), "10.4.0", 26, frozenset()))
-        assert verdict.sentence == "ended after 1 s, the time allowed (and 5 s more until it was gone)"
 
     def test_timeout(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
         bench.programs("10.4.0")
@@ -249,16 +225,6 @@ def test_signals(number: int, sentence: str, remedy: str) -> None:
     verdict = judge(plan, ProcessOutcome(None, number, "", now, now, 1.0), RunProgress(), trtexec)
     assert (verdict.key, remedy in verdict.remedy) == ("crashed", True)
     assert verdict.sentence.startswith(sentence)
-
-
-def test_an_unknown_error_is_cut_visibly() -> None:
-    now = datetime.now(timezone.utc)
-    seen = RunProgress()
-    seen.feed(f"[07/07/2026-02:11:26] [E] {'word ' * 100}\n".encode())
-    plan = RunPlan("build", 1, ("trtexec",), Path("log"), Path("engine"))
-    trtexec = Trtexec(Path("t"), "10.4.0", 26, frozenset())
-    verdict = judge(plan, ProcessOutcome(1, None, "", now, now, 1.0), seen, trtexec)
-    assert verdict.sentence.endswith("…")
 
 
 def test_interrupted_wins_over_what_the_log_says() -> None:

@@ -39,17 +39,17 @@ def begin(module: str, devices: int) -> None:
 
 
 class Driver:
-    """As `trex_tui.capture.cuda.Cuda`; its clock goes on by half a millisecond with each event."""
+    """As `trex_tui.capture.builder.Cuda`; its clock goes on by half a millisecond with each event."""
 
     def __init__(self, device: int) -> None:
         note("device", device)
         self.now_ms = 0.0
         self.memory: dict[int, bytes] = {}
 
-    def describe(self) -> SimpleNamespace:
+    def describe(self) -> tuple[str, int, dict[str, int]]:
         numbers = {"major": 8, "minor": 9, "multiprocessors": 46, "bus_bits": 192, "ecc": 0}
         numbers |= {"clock_khz": 2475000, "memory_clock_khz": 10501000}
-        return SimpleNamespace(name="NVIDIA Stand-In", memory_bytes=12 << 30, attributes=numbers)
+        return "NVIDIA Stand-In", 12 << 30, numbers
 
     def allocate(self, size: int) -> int:
         note("allocate", size)

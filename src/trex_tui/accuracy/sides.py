@@ -39,10 +39,10 @@ from trex_tui.analysis.outputs import Array, Sums, compare, judge_outputs, measu
 from trex_tui.artifacts.layer_info import read_layer_info
 from trex_tui.artifacts.open import COPY_AGAIN, read_text
 from trex_tui.buildlog.reader import read_log
+from trex_tui.capture.machine import Machine, run_trtexec
 from trex_tui.capture.plan import PROFILE, RunPlan, describe_refusal
 from trex_tui.capture.process import Stop
-from trex_tui.capture.record import describe_file
-from trex_tui.capture.runner import Machine, run_trtexec
+from trex_tui.capture.staging import describe_file
 from trex_tui.capture.trtexec import Trtexec, flag_table
 from trex_tui.capture.verdict import RunVerdict
 from trex_tui.engine.dtypes import DataType, parse_data_type, parse_format

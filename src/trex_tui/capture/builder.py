@@ -16,6 +16,7 @@ import sys
 if __name__ == "__main__" and sys.path[0] == __file__.rpartition("/")[0]:
     sys.path.pop(0)  # the directory of a program, whose modules would hide others of their names
 
+import ctypes
 import math
 import random
 import struct
@@ -26,7 +27,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from trex_tui.capture.cuda import Cuda, CudaError, count_devices
 from trex_tui.capture.recorder import Recorder
 
 MODULES = ("tensorrt", "tensorrt_rtx", "tensorrt_rtx_bindings")
@@ -34,26 +34,35 @@ MODULES = ("tensorrt", "tensorrt_rtx", "tensorrt_rtx_bindings")
 _OPTIONS = {
     **dict.fromkeys(
         (
-            *(
-                "--onnx",
-                "--saveEngine",
-                "--loadEngine",
+            *[
+                "--onnx=",
+                "--saveEngine=",
+                "--loadEngine=",
                 "--verbose",
-                "--profilingVerbosity",
+                "--profilingVerbosity=",
                 "--skipInference",
-            ),
-            *(
-                "--minShapes",
-                "--optShapes",
-                "--maxShapes",
-                "--shapes",
-                "--profile",
-                "--useProfile",
-                "--device",
-            ),
-            *("--memPoolSize", "--noTF32", "--staticPlugins", "--warmUp", "--duration", "--iterations"),
-            *("--percentile", "--noDataTransfers", "--separateProfileRun", "--dumpProfile", "--loadInputs"),
-            *("--exportLayerInfo", "--exportTimes", "--exportProfile", "--help"),
+                "--help",
+            ],
+            *[
+                "--minShapes=",
+                "--optShapes=",
+                "--maxShapes=",
+                "--shapes=",
+                "--profile=",
+                "--useProfile=",
+                "--device=",
+            ],
+            *[
+                "--memPoolSize=",
+                "--noTF32",
+                "--staticPlugins=",
+                "--warmUp=",
+                "--duration=",
+                "--iterations=",
+                "--loadInputs=",
+            ],
+            *["--noDataTransfers", "--separateProfileRun", "--dumpProfile"],
+            *["--exportLayerInfo=", "--exportTimes=", "--exportProfile="],
         ),
         "",
     ),
@@ -63,46 +72,24 @@ _OPTIONS = {
     "--fp8": "BuilderFlag.FP8",
     "--int4": "BuilderFlag.INT4",
     "--best": "BuilderFlag.FP16",
-    "--stronglyTyped": "NetworkDefinitionCreationFlag.STRONGLY_TYPED",
-    "--sparsity": "BuilderFlag.SPARSE_WEIGHTS",
     "--versionCompatible": "BuilderFlag.VERSION_COMPATIBLE",
-    "--stripWeights": "BuilderFlag.STRIP_PLAN",
-    "--builderOptimizationLevel": "IBuilderConfig.builder_optimization_level",
-    "--maxAuxStreams": "IBuilderConfig.max_aux_streams",
-    "--hardwareCompatibilityLevel": "IBuilderConfig.hardware_compatibility_level",
-    "--timingCacheFile": "BuilderFlag.DISABLE_TIMING_CACHE",
-    "--useDLACore": "DeviceType.DLA",
     "--allowGPUFallback": "BuilderFlag.GPU_FALLBACK",
-    "--computeCapability": "IBuilderConfig.set_compute_capability",
-    "--runtimeCacheFile": "IRuntimeConfig.create_runtime_cache",
-    "--rtxCudaGraphStrategy": "IRuntimeConfig.cuda_graph_strategy",
-    "--specializeStrategyDS": "IRuntimeConfig.dynamic_shapes_kernel_specialization_strategy",
+    "--stronglyTyped": "NetworkDefinitionCreationFlag.STRONGLY_TYPED",
+    "--builderOptimizationLevel=": "IBuilderConfig.builder_optimization_level",
+    "--hardwareCompatibilityLevel=": "IBuilderConfig.hardware_compatibility_level",
+    "--timingCacheFile=": "BuilderFlag.DISABLE_TIMING_CACHE",
+    "--useDLACore=": "DeviceType.DLA",
+    "--computeCapability=": "IBuilderConfig.set_compute_capability",
+    "--runtimeCacheFile=": "IRuntimeConfig.create_runtime_cache",
+    "--rtxCudaGraphStrategy=": "IRuntimeConfig.cuda_graph_strategy",
+    "--specializeStrategyDS=": "IRuntimeConfig.dynamic_shapes_kernel_specialization_strategy",
 }
-"""Option -> what the API must have for it."""
-_SWITCHES = frozenset(
-    (
-        *("--verbose", "--skipInference", "--noTF32", "--noDataTransfers", "--separateProfileRun", "--help"),
-        *("--dumpProfile", "--fp16", "--bf16", "--int8", "--fp8", "--int4", "--best", "--stronglyTyped"),
-        *("--versionCompatible", "--stripWeights", "--allowGPUFallback"),
-    )
-)
-_NOT_OF_RTX = frozenset(("--timingCacheFile", "--useDLACore", "--allowGPUFallback"))
+"""Option, with `=` if it takes a value -> what the API must have for it."""
+_NOT_OF_RTX = frozenset(("--timingCacheFile=", "--useDLACore=", "--allowGPUFallback"))
 """Options without effect in TensorRT-RTX, whose API has their names."""
-_FLAGS = {
-    "--versionCompatible": "VERSION_COMPATIBLE",
-    "--stripWeights": "STRIP_PLAN",
-    "--allowGPUFallback": "GPU_FALLBACK",
-    "--fp16": "FP16",
-    "--bf16": "BF16",
-    "--int8": "INT8",
-    "--fp8": "FP8",
-    "--int4": "INT4",
-}
-_NUMBERS = frozenset(("--builderOptimizationLevel", "--maxAuxStreams"))
-"""Options that set the attribute of the builder's configuration which they need."""
 _LEVELS = {"none": "NONE", "ampere+": "AMPERE_PLUS", "samecomputecapability": "SAME_COMPUTE_CAPABILITY"}
 _SEVERITIES = {"INTERNAL_ERROR": "F", "ERROR": "E", "WARNING": "W", "INFO": "I", "VERBOSE": "V"}
-_WARM_UP_MS, _DURATION_S, _ITERATIONS, _PERCENTILES = 200, 3, 10, "90,95,99"
+_WARM_UP_MS, _DURATION_S, _ITERATIONS, _PERCENTILES = 200, 3, 10, ("90", "95", "99")
 """Defaults of trtexec."""
 _LONGEST_REASON = 100
 _PROFILED_ITERATIONS = 50
@@ -221,8 +208,8 @@ def has(api: Any, flag: str, need: str) -> bool:  # noqa: ANN401
 def write_help(known: Sequence[str], log: Log) -> None:
     """Write the known options, and the number of GPUs."""
     log.write("=== Options ===")
-    for flag in known:
-        log.write(f"  {flag + ('' if flag in _SWITCHES else '=value'):<36}As trtexec's")
+    for option in known:
+        log.write(f"  {option.replace('=', '=value'):<36}As trtexec's")
     log.write(f"GPUs: {count_devices()}")
 
 
@@ -236,7 +223,7 @@ def parse(arguments: Sequence[str], known: Sequence[str], log: Log) -> Options:
     unknown = []
     for argument in arguments:
         flag, equals, value = argument.partition("=")
-        if flag not in known or bool(equals) == (flag in _SWITCHES):
+        if flag + equals not in known:
             unknown.append(f"Unknown option: {flag} {value}".rstrip())
         options.setdefault(flag, []).append(value)
     if unknown:
@@ -270,7 +257,107 @@ def make_logger(api: Any, log: Log) -> Any:  # noqa: ANN401
     return Logger()
 
 
-# --- build -------------------------------------------------------------------------------------------------------------
+# CUDA: the few calls of its driver that a measurement needs; the driver is there wherever an engine can run
+
+_ATTRIBUTES = {
+    "clock_khz": 13,
+    "multiprocessors": 16,
+    "ecc": 32,
+    "memory_clock_khz": 36,
+    "bus_bits": 37,
+    "major": 75,
+    "minor": 76,
+}
+"""`CUdevice_attribute` of cuda.h."""
+
+
+class CudaError(RuntimeError):
+    """A call of the driver failed."""
+
+
+class Cuda:
+    """The driver, with the primary context of one GPU, which TensorRT uses too.
+
+    Args:
+        device: Index of the GPU.
+
+    Raises:
+        CudaError: There is no driver, or no such GPU.
+    """
+
+    def __init__(self, device: int = 0) -> None:
+        try:
+            self._library = ctypes.CDLL("libcuda.so.1")
+        except OSError:
+            raise CudaError("no driver: libcuda.so.1 cannot be loaded") from None
+        self._call("cuInit", 0)
+        handle, context = ctypes.c_int(), ctypes.c_void_p()
+        self._call("cuDeviceGet", ctypes.byref(handle), device)
+        self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), handle)
+        self._call("cuCtxSetCurrent", context)
+        self._device = handle
+
+    def _call(self, name: str, *arguments: object) -> None:
+        code = getattr(self._library, name)(*arguments)
+        if code:
+            text = ctypes.c_char_p()
+            self._library.cuGetErrorString(code, ctypes.byref(text))
+            raise CudaError(f"{name}: {(text.value or b'unknown error').decode(errors='replace')} ({code})")
+
+    def describe(self) -> tuple[str, int, dict[str, int]]:
+        """Return name, bytes of memory, and the numbers of `_ATTRIBUTES` of the GPU."""
+        name, size, value = ctypes.create_string_buffer(256), ctypes.c_size_t(), ctypes.c_int()
+        self._call("cuDeviceGetName", name, 256, self._device)
+        self._call("cuDeviceTotalMem_v2", ctypes.byref(size), self._device)
+        numbers = {}
+        for key, number in _ATTRIBUTES.items():
+            self._call("cuDeviceGetAttribute", ctypes.byref(value), number, self._device)
+            numbers[key] = value.value
+        return name.value.decode(errors="replace"), size.value, numbers
+
+    def allocate(self, size: int) -> int:
+        """Return the address of device memory, which is never freed: the process ends."""
+        address = ctypes.c_uint64()
+        self._call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(1, size)))
+        return address.value
+
+    def upload(self, address: int, data: bytes) -> None:
+        self._call("cuMemcpyHtoD_v2", ctypes.c_uint64(address), data, ctypes.c_size_t(len(data)))
+
+    def make_stream(self) -> int:
+        stream = ctypes.c_void_p()
+        self._call("cuStreamCreate", ctypes.byref(stream), 0)
+        return stream.value or 0
+
+    def synchronize(self, stream: int) -> None:
+        self._call("cuStreamSynchronize", ctypes.c_void_p(stream))
+
+    def make_event(self) -> int:
+        event = ctypes.c_void_p()
+        self._call("cuEventCreate", ctypes.byref(event), 0)
+        return event.value or 0
+
+    def record(self, event: int, stream: int) -> None:
+        self._call("cuEventRecord", ctypes.c_void_p(event), ctypes.c_void_p(stream))
+
+    def elapsed_ms(self, start: int, end: int) -> float:
+        value = ctypes.c_float()
+        self._call("cuEventElapsedTime", ctypes.byref(value), ctypes.c_void_p(start), ctypes.c_void_p(end))
+        return value.value
+
+
+def count_devices() -> int:
+    """Return the number of GPUs that CUDA sees; 0 without a driver."""
+    try:
+        library = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return 0
+    count = ctypes.c_int()
+    is_usable = library.cuInit(0) == 0 and library.cuDeviceGetCount(ctypes.byref(count)) == 0
+    return count.value if is_usable else 0
+
+
+# Build
 
 
 def build(api: Any, options: Options, log: Log) -> None:  # noqa: ANN401
@@ -336,15 +423,14 @@ def select_device(options: Options, log: Log) -> Cuda:
         cuda = Cuda(index)
     except CudaError as error:
         raise FailedError(str(error), f"Cannot find device ID {index}!") from None
-    facts = cuda.describe()
-    number = facts.attributes
+    name, memory_bytes, number = cuda.describe()
     log.info(
         "=== Device Information ===",
-        f"Selected Device: {facts.name}",
+        f"Selected Device: {name}",
         f"Selected Device ID: {index}",
         f"Compute Capability: {number['major']}.{number['minor']}",
         f"SMs: {number['multiprocessors']}",
-        f"Device Global Memory: {facts.memory_bytes >> 20} MiB",
+        f"Device Global Memory: {memory_bytes >> 20} MiB",
         f"Memory Bus Width: {number['bus_bits']} bits (ECC {'enabled' if number['ecc'] else 'disabled'})",
         f"Application Compute Clock Rate: {number['clock_khz'] / 1e6:g} GHz",
         f"Application Memory Clock Rate: {number['memory_clock_khz'] / 1e6:g} GHz",
@@ -377,18 +463,19 @@ def configure(api: Any, config: Any, options: Options) -> None:  # noqa: ANN401
     """
     verbosity = last(options, "--profilingVerbosity", "layer_names_only").upper()
     config.profiling_verbosity = getattr(api.ProfilingVerbosity, verbosity)
-    for flag, name in _FLAGS.items():
-        if flag in options or ("--best" in options and name in ("FP16", "INT8")):
+    for flag in options:
+        owner, _, name = _OPTIONS.get(flag, "").partition(".")
+        if owner == "BuilderFlag":
             config.set_flag(getattr(api.BuilderFlag, name))
-    if last(options, "--sparsity", "disable") != "disable":
-        config.set_flag(api.BuilderFlag.SPARSE_WEIGHTS)
+    if "--best" in options:
+        config.set_flag(api.BuilderFlag.INT8)
     if "--noTF32" in options:
         config.clear_flag(api.BuilderFlag.TF32)
     if pool := last(options, "--memPoolSize"):
         name, _, mib = pool.partition(":")
         config.set_memory_pool_limit(getattr(api.MemoryPoolType, name.upper()), int(mib) << 20)
-    for flag in _NUMBERS & options.keys():
-        setattr(config, _OPTIONS[flag].partition(".")[2], int(last(options, flag)))
+    if number := last(options, "--builderOptimizationLevel"):
+        config.builder_optimization_level = int(number)
     if level := last(options, "--hardwareCompatibilityLevel"):
         if level.lower() not in _LEVELS:
             raise FailedError(f"Unknown hardwareCompatibilityLevel option: {level}")
@@ -445,7 +532,7 @@ def add_profiles(builder: Any, network: Any, config: Any, options: Options, log:
         config.add_optimization_profile(profile)
 
 
-# --- measurement -------------------------------------------------------------------------------------------------------
+# Measurement
 
 
 class Measurement:
@@ -582,7 +669,6 @@ class Measurement:
         return time.monotonic() - began, warm
 
     def _summarize(self, queries: Sequence[Mapping[str, float]], seconds: float) -> None:
-        percentiles = last(self.options, "--percentile", _PERCENTILES).split(",")
         computed = [query["computeMs"] for query in queries]
         columns = {
             "Latency": [query["latencyMs"] for query in queries],
@@ -592,7 +678,7 @@ class Measurement:
             "D2H Latency": [query["d2hMs"] for query in queries],
         }
         self.log.info("=== Performance summary ===", f"Throughput: {len(queries) / seconds:.6g} qps")
-        self.log.info(*(f"{name}: {describe(values, percentiles)}" for name, values in columns.items()))
+        self.log.info(*(f"{name}: {describe(values, _PERCENTILES)}" for name, values in columns.items()))
         self.log.info(f"Total Host Walltime: {seconds:.6g} s")
         self.log.info(f"Total GPU Compute Time: {sum(computed) / 1000:.6g} s", "")
 

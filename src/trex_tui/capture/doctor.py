@@ -7,17 +7,49 @@ were observed on real machines; release numbers come from NVIDIA.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from trex_tui.buildlog.failures import recognise
-from trex_tui.capture.failures import JOIN_GROUPS, smi_remedy, start_remedy
-from trex_tui.capture.machine import Disk, Environment, Host
 from trex_tui.capture.trtexec import Trtexec
 from trex_tui.text import format_bytes, plural
 
+JOIN_GROUPS = (
+    'sudo usermod -aG video,render "$USER", then log in again; in a container: --runtime nvidia, or '
+    "--group-add video"
+)
+_NVIDIA_SMI = (
+    (
+        "Driver/library version mismatch",
+        "the driver was updated, but the old kernel module is loaded: reboot (trtexec fails until then)",
+    ),
+    (
+        "couldn't communicate with the NVIDIA driver",
+        "the kernel module is not loaded: after a kernel update rebuild it (dkms autoinstall), with secure boot sign "
+        "it, then sudo modprobe nvidia",
+    ),
+    (
+        "Failed to initialize NVML: Unknown Error",
+        "a container loses its devices when systemd reloads: restart it",
+    ),
+    (
+        "No devices were found",
+        "the driver sees no GPU: check `lspci | grep -i nvidia`, and the GPUs given to the container",
+    ),
+    ("NvRmMemInitNvmap failed with No such file", "no /dev/nvmap: in a container use --runtime nvidia"),
+    ("NvRmMemInitNvmap failed", JOIN_GROUPS),
+)
+"""What nvidia-smi prints -> what to do."""
+_START = (
+    (
+        "libnvdla_compiler",
+        "install the package nvidia-l4t-dla-compiler of this L4T and run sudo ldconfig; in a container use "
+        "--runtime nvidia",
+    ),
+    ("LD_LIBRARY_PATH", "set LD_LIBRARY_PATH; a .bashrc that sets it is not read by `ssh host command`"),
+)
+"""Why a trtexec does not start -> what to do."""
 OK, NOTE, WARNING, ERROR = "ok", "note", "warning", "error"
 """Levels. An error prevents a capture or its measurement; a warning: it may fail, or its numbers are doubtful."""
 ALL, BUILD_ONLY, NOTHING = "all", "build only", "nothing"
@@ -26,14 +58,10 @@ _LEAST_DISK_BYTES = 256 << 20
 _AMPLE_DISK_BYTES = 4 << 30
 _LEAST_MEMORY_KIB = 1 << 20
 _HOT = ("hardware slowdown", "software thermal", "hardware thermal", "power brake")
-_THROTTLED_SHARE = 0.1
-"""Share of the uptime; below it a throttling counter may only show a single hot period in the past."""
-_HEAT_COUNTERS = ("sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown")
-_ORIN, _XAVIER = "tegra234", "tegra194"
+_ORIN = "tegra234"
 _WITHOUT_DLA = ("tegra210", "tegra186", "tegra264")
 """Nano, TX2, Thor. Orin Nano has no DLA either, though its chip has one."""
-_PACKAGED_IN = "/usr/src/tensorrt/bin"
-_NEEDED_TO_MEASURE = ("GPU", "devices")
+_NEEDED_TO_MEASURE = frozenset(("GPU", "devices"))
 """Subjects without which TensorRT-RTX still builds."""
 
 
@@ -60,59 +88,43 @@ class Findings:
     Attributes:
         trtexec: What a capture would use, or None.
         refusal: Why there is nothing.
-        others: Further trtexec programs, which are not used.
-        host: State of the machine, with its environment.
+        facts: State of the machine, with its environment and its probes.
     """
 
     trtexec: Trtexec | None
     refusal: str
-    others: Sequence[str]
-    host: Host
-
-    @property
-    def facts(self) -> Mapping[str, Any]:
-        return self.host.facts
-
-    @property
-    def environment(self) -> Environment:
-        assert self.host.environment is not None
-        return self.host.environment
+    facts: Mapping[str, Any]
 
 
 def examine(findings: Findings) -> list[Check]:
     """Return all checks, in the order in which a capture needs their subjects."""
-    checks = [*_check_trtexec(findings), *_check_gpus(findings), *_check_devices(findings)]
-    checks += _check_jetson(findings) if findings.facts.get("jetson") else _check_clocks(findings)
-    checks += [*_check_memory(findings), *_check_disk(findings.environment.disk)]
+    checks = [*_check_trtexec(findings), *_check_gpus(findings.facts), *_check_devices(findings.facts)]
+    checks += (_check_jetson if findings.facts.get("jetson") else _check_clocks)(findings.facts)
+    checks += [*_check_memory(findings.facts), *_check_disk(findings.facts["disk"])]
     if kind := findings.facts.get("container"):
         checks.append(
             Check("container", NOTE, f"inside of {kind}", "check power mode and other programs on the host")
         )
-    checks += [*_check_board(findings), *_check_packages(findings), *_check_state(findings)]
-    return checks
+    return [*checks, *_check_board(findings)]
 
 
-def find_scope(findings: Findings, checks: Sequence[Check]) -> str:
-    """Return what can run: `ALL`, `BUILD_ONLY` or `NOTHING`. TensorRT-RTX builds without a GPU and a driver."""
-    errors = {re.sub(r" \d+$", "", check.name) for check in checks if check.status == ERROR}
+def conclude(findings: Findings, checks: Sequence[Check], where: str = "here") -> tuple[str, str]:
+    """Return what can run, `ALL`, `BUILD_ONLY` or `NOTHING`, and the last line of the result.
+
+    TensorRT-RTX builds without a GPU and a driver.
+
+    Args:
+        where: `here` or `on jetson`.
+    """
+    errors = dict.fromkeys(re.sub(r" \d+$", "", check.name) for check in checks if check.status == ERROR)
     if not errors:
-        return ALL
+        warnings = sum(check.status == WARNING for check in checks)
+        more = f", with {plural(warnings, 'warning')}" if warnings else ""
+        return ALL, f"capture can build and measure {where}{more}"
     can_build = findings.trtexec is not None and findings.trtexec.is_rtx and findings.trtexec.is_python
-    return BUILD_ONLY if can_build and errors <= set(_NEEDED_TO_MEASURE) else NOTHING
-
-
-def summarize(scope: str, checks: Sequence[Check], where: str = "here") -> str:
-    """Return the last line of the result; `where` is `here` or `on jetson`."""
-    errors = list(
-        dict.fromkeys(re.sub(r" \d+$", "", check.name) for check in checks if check.status == ERROR)
-    )
-    warnings = sum(check.status == WARNING for check in checks)
-    more = f", with {plural(warnings, 'warning')}" if warnings else ""
-    if scope == ALL:
-        return f"capture can build and measure {where}{more}"
-    if scope == BUILD_ONLY:
-        return f"capture can build {where}, but not measure: {', '.join(errors)}"
-    return f"capture cannot run {where}: {', '.join(errors)}"
+    if can_build and errors.keys() <= _NEEDED_TO_MEASURE:
+        return BUILD_ONLY, f"capture can build {where}, but not measure: {', '.join(errors)}"
+    return NOTHING, f"capture cannot run {where}: {', '.join(errors)}"
 
 
 def _check_trtexec(findings: Findings) -> Iterator[Check]:
@@ -124,7 +136,7 @@ def _check_trtexec(findings: Findings) -> Iterator[Check]:
             "extra rtx"
         )
         message, _, _ = findings.refusal.partition("; name it with ")
-        if known := start_remedy(findings.refusal):
+        if known := _find_remedy(_START, findings.refusal):
             remedy = known
         elif failure := recognise([findings.refusal]):
             remedy = failure.remedy("capture")
@@ -132,20 +144,17 @@ def _check_trtexec(findings: Findings) -> Iterator[Check]:
     else:
         build = "" if program.build is None else f" build {program.build}"
         yield Check("trtexec", OK, f"{program.product}{build}: {program.path} (by {program.found_by})")
-    if findings.others:
-        text = f"not used: {', '.join(findings.others)}"
-        yield Check("trtexec", NOTE, text, "choose with --trtexec or $TRTEXEC")
 
 
-def _check_gpus(findings: Findings) -> Iterator[Check]:
-    gpus = findings.facts.get("gpus") or []
-    if findings.facts.get("jetson"):
+def _check_gpus(facts: Mapping[str, Any]) -> Iterator[Check]:
+    gpus = facts.get("gpus") or []
+    if facts.get("jetson"):
         # nvidia-smi on Orin reports only name and driver, older Jetsons have none: the board model supplies the rest.
         version = gpus[0].get("driver") if gpus else None
         yield Check("driver", OK, f"of the board's L4T{f', {version}' if version else ''}")
         return
     if not gpus:
-        yield _check_absent_gpu(findings)
+        yield _check_absent_gpu(facts)
         return
     for index, gpu in enumerate(gpus):
         yield from _check_gpu(gpu, f"GPU {index}" if len(gpus) > 1 else "GPU")
@@ -169,25 +178,21 @@ def _check_gpu(gpu: Mapping[str, Any], name: str) -> Iterator[Check]:
     if hot := [reason for reason in gpu.get("throttle_reasons") or [] if reason in _HOT]:
         remedy = "let it cool; check airflow and power supply"
         yield Check(name, WARNING, f"throttled right now: {', '.join(hot)}", remedy)
-    if (gpu.get("mig_mode") or "").lower() == "enabled":
-        yield Check(
-            name,
-            NOTE,
-            "MIG is on: clocks and temperature are of the whole GPU",
-            "choose a slice with CUDA_VISIBLE_DEVICES=MIG-… (nvidia-smi -L lists them)",
-        )
 
 
-def _check_absent_gpu(findings: Findings) -> Check:
-    probes = findings.host.probes
+def _check_absent_gpu(facts: Mapping[str, Any]) -> Check:
+    probes = facts["probes"]
     raw = "\n".join(str(probe["raw"]) for name, probe in probes.items() if name.startswith("nvidia-smi"))
-    if findings.environment.has_nvidia_smi:
+    if facts["has_nvidia_smi"]:
         first = (raw.strip().splitlines() or ["no output"])[0][:200]
         return Check(
-            "GPU", ERROR, f"nvidia-smi lists none: {first}", smi_remedy(raw) or "run nvidia-smi by hand"
+            "GPU",
+            ERROR,
+            f"nvidia-smi lists none: {first}",
+            _find_remedy(_NVIDIA_SMI, raw) or "run nvidia-smi by hand",
         )
-    if findings.environment.devices:
-        nodes = ", ".join(findings.environment.devices)
+    if facts["devices"]:
+        nodes = ", ".join(facts["devices"])
         return Check(
             "GPU",
             WARNING,
@@ -198,12 +203,12 @@ def _check_absent_gpu(findings: Findings) -> Check:
     return Check("GPU", ERROR, "no NVIDIA GPU: no nvidia-smi, no /dev/nvidia0, no Jetson", remedy)
 
 
-def _check_devices(findings: Findings) -> Iterator[Check]:
-    devices = findings.environment.devices
+def _check_devices(facts: Mapping[str, Any]) -> Iterator[Check]:
+    devices = facts["devices"]
     if closed := [name for name, may_open in devices.items() if not may_open]:
         remedy = JOIN_GROUPS if "/dev/nvmap" in closed else "check its owner and group: ls -l /dev/nvidia*"
         yield Check("devices", ERROR, f"{', '.join(closed)} cannot be opened by this user", remedy)
-    elif findings.facts.get("jetson") and "/dev/nvmap" not in devices:
+    elif facts.get("jetson") and "/dev/nvmap" not in devices:
         yield Check(
             "devices",
             ERROR,
@@ -212,27 +217,22 @@ def _check_devices(findings: Findings) -> Iterator[Check]:
         )
 
 
-def _check_jetson(findings: Findings) -> Iterator[Check]:
-    board = findings.facts["jetson"]
+def _check_jetson(facts: Mapping[str, Any]) -> Iterator[Check]:
+    board = facts["jetson"]
     soc = f" ({board['soc']})" if board.get("soc") else ""
     release = f"L4T {board['l4t']}" if board.get("l4t") else "L4T unknown: no /etc/nv_tegra_release"
     yield Check("Jetson", OK, f"{board.get('model') or 'model unknown'}{soc}, {release}")
     mode = board.get("power_mode")
     change = "sudo nvpmodel -p --verbose lists the modes, sudo nvpmodel -m N sets one (may reboot; capture never does it)"
     if mode is None:
-        why = "nvpmodel does not state it" if "nvpmodel" in findings.host.probes else "no nvpmodel"
+        why = "nvpmodel does not state it" if "nvpmodel" in facts["probes"] else "no nvpmodel"
         yield Check(
             "nvpmodel", WARNING, f"power mode unknown: {why}", "in a container mount /usr/sbin/nvpmodel"
         )
     else:
         fastest = mode.startswith("MAXN")
         yield Check("nvpmodel", OK if fastest else NOTE, f"power mode {mode}", "" if fastest else change)
-    yield _check_board_clock(findings.facts.get("gpu_clock") or {})
-    if findings.environment.tegrastats is None:
-        remedy = "in a container mount /usr/bin/tegrastats; capture needs none"
-        yield Check("tegrastats", NOTE, "not found", remedy)
-    else:
-        yield Check("tegrastats", OK, findings.environment.tegrastats)
+    yield _check_board_clock(facts.get("gpu_clock") or {})
 
 
 def _check_board_clock(clock: Mapping[str, Any]) -> Check:
@@ -248,11 +248,11 @@ def _check_board_clock(clock: Mapping[str, Any]) -> Check:
     return Check(name, WARNING, text, "sudo jetson_clocks, after choosing the power mode; lasts until reboot")
 
 
-def _check_clocks(findings: Findings) -> Iterator[Check]:
-    gpus = findings.facts.get("gpus") or []
+def _check_clocks(facts: Mapping[str, Any]) -> Iterator[Check]:
+    gpus = facts.get("gpus") or []
     if not gpus:
         return
-    may = findings.environment.may_lock_clocks
+    may = facts["may_lock_clocks"]
     if may is None:
         yield Check(
             "clocks", NOTE, "unknown whether this user can lock them", "capture --lock-clocks tries to"
@@ -263,23 +263,23 @@ def _check_clocks(findings: Findings) -> Iterator[Check]:
         )
     else:
         by_hand = "sudo nvidia-smi -lgc MHZ,MHZ before, sudo nvidia-smi -rgc afterwards"
-        inside = "; a container needs --cap-add SYS_ADMIN" if findings.facts.get("container") else ""
+        inside = "; a container needs --cap-add SYS_ADMIN" if facts.get("container") else ""
         yield Check("clocks", NOTE, "this user cannot lock them (no CAP_SYS_ADMIN)", by_hand + inside)
     if any((gpu.get("persistence_mode") or "").lower() == "disabled" for gpu in gpus):
         text = "persistence mode is off: a lock may vanish when the last program ends"
         yield Check("clocks", NOTE, text, "sudo nvidia-smi -pm 1")
 
 
-def _check_memory(findings: Findings) -> Iterator[Check]:
-    memory = findings.facts.get("memory") or {}
+def _check_memory(facts: Mapping[str, Any]) -> Iterator[Check]:
+    memory = facts.get("memory") or {}
     total, available, swap = (memory.get(f"{name}_kib") for name in ("total", "available", "swap_free"))
     if total is None or available is None:
         return
     text = f"{format_bytes(available * 1024)} of {format_bytes(total * 1024)} available"
-    is_board = bool(findings.facts.get("jetson"))
+    is_board = bool(facts.get("jetson"))
     remedies = ["close other programs"]
-    if is_board and findings.environment.is_graphical:
-        remedies.append("stop the desktop: sudo systemctl isolate multi-user.target")
+    if is_board:
+        remedies.append("stop the desktop, if there is one: sudo systemctl isolate multi-user.target")
     if is_board and swap == 0:
         text += ", no swap"
         remedies.append("add swap on disk: without it the kernel kills trtexec in large builds")
@@ -291,21 +291,21 @@ def _check_memory(findings: Findings) -> Iterator[Check]:
         yield Check("memory", OK, text)
 
 
-def _check_disk(disk: Disk) -> Iterator[Check]:
-    choose = "set TMPDIR for commands over ssh there" if disk.is_temporary else "choose another --outdir"
-    if not disk.is_directory:
-        yield Check("disk", ERROR, f"{disk.existing} is not a directory", choose)
-    elif not disk.is_writable:
-        yield Check("disk", ERROR, f"no write permission in {disk.existing}", choose)
-    elif disk.free_bytes is None:
-        yield Check("disk", NOTE, f"free space unknown in {disk.wanted}")
+def _check_disk(disk: Mapping[str, Any]) -> Iterator[Check]:
+    choose = "set TMPDIR for commands over ssh there" if disk["is_temporary"] else "choose another --outdir"
+    if not disk["is_directory"]:
+        yield Check("disk", ERROR, f"{disk['existing']} is not a directory", choose)
+    elif not disk["is_writable"]:
+        yield Check("disk", ERROR, f"no write permission in {disk['existing']}", choose)
+    elif disk["free_bytes"] is None:
+        yield Check("disk", NOTE, f"free space unknown in {disk['wanted']}")
     else:
-        text = f"{format_bytes(disk.free_bytes)} free for {disk.wanted}"
+        text = f"{format_bytes(disk['free_bytes'])} free for {disk['wanted']}"
         remedy = f"an engine with its logs may take gigabytes: make room, or {choose}"
-        if disk.free_bytes >= _AMPLE_DISK_BYTES:
+        if disk["free_bytes"] >= _AMPLE_DISK_BYTES:
             yield Check("disk", OK, text)
         else:
-            yield Check("disk", ERROR if disk.free_bytes < _LEAST_DISK_BYTES else WARNING, text, remedy)
+            yield Check("disk", ERROR if disk["free_bytes"] < _LEAST_DISK_BYTES else WARNING, text, remedy)
 
 
 def _check_board(findings: Findings) -> Iterator[Check]:
@@ -326,59 +326,9 @@ def _check_board(findings: Findings) -> Iterator[Check]:
             f"{program.product} on an Orin: this release does not support its GPU (sm_87)",
             "use the TensorRT 10.16 of JetPack 7.2",
         )
-    # Modules released after TensorRT 8.2.1 (JetPack 4.6.1).
-    total_kib = (findings.facts.get("memory") or {}).get("total_kib") or 0
-    least_gib = 12 if "NX" in (board.get("model") or "") else 40
-    is_large_xavier = board.get("soc") == _XAVIER and total_kib >= least_gib << 20
-    if program and is_large_xavier and numbers is not None and numbers < (8, 4):
-        yield Check(
-            "known bad",
-            WARNING,
-            f"{program.product} may not recognize this large-memory Xavier (`Unknown embedded device detected`)",
-            "use TensorRT 8.2.1.9 or a later JetPack",
-        )
     if board.get("soc") in _WITHOUT_DLA or "Orin Nano" in (board.get("model") or ""):
         yield Check("DLA", NOTE, "this module has none", "capture without --dla")
 
 
-def _check_packages(findings: Findings) -> Iterator[Check]:
-    """Check for a trtexec and libraries of different releases. Only for packages: a tar file brings its own libraries."""
-    program = findings.trtexec
-    is_packaged = program is not None and str(program.path).endswith(
-        f"{_PACKAGED_IN}/{Path(program.path).name}"
-    )
-    if program is None or program.numbers is None or not is_packaged:
-        return
-    for name, version in sorted(findings.environment.packages.items()):
-        numbers = re.match(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", version)
-        is_library = re.fullmatch(r"libnvinfer(?:\d+|-bin)", name)
-        if numbers and is_library and tuple(map(int, numbers.groups())) != program.numbers[:3]:
-            yield Check(
-                "known bad",
-                WARNING,
-                f"trtexec is of {program.product}, but the package {name} is {version}",
-                "one of them is outdated: sudo apt install --only-upgrade 'libnvinfer*', and check LD_LIBRARY_PATH",
-            )
-            return
-
-
-def _check_state(findings: Findings) -> Iterator[Check]:
-    # With a stub libcuda first in the path CUDA fails, or TensorRT sees no device memory.
-    if stubs := findings.environment.stub_libraries:
-        text = f"LD_LIBRARY_PATH contains CUDA stubs: {', '.join(stubs)}"
-        yield Check("known bad", WARNING, text, "remove it from LD_LIBRARY_PATH; stubs are for linking only")
-    uptime_s = findings.environment.uptime_s
-    if not uptime_s:
-        return
-    gpus = findings.facts.get("gpus") or []
-    for index, gpu in enumerate(gpus):
-        counters = gpu.get("throttle_counters_us") or {}
-        shares = {name: (counters.get(name) or 0) / 1e6 / uptime_s for name in _HEAT_COUNTERS}
-        worst = max(shares, key=lambda name: shares[name])
-        if shares[worst] > _THROTTLED_SHARE:
-            yield Check(
-                f"GPU {index}" if len(gpus) > 1 else "GPU",
-                WARNING,
-                f"throttled for {shares[worst]:.0%} of the time since start ({worst.replace('_', ' ')})",
-                "check airflow and power supply before trusting its numbers",
-            )
+def _find_remedy(table: Iterable[tuple[str, str]], text: str) -> str:
+    return next((remedy for part, remedy in table if part in text), "")

@@ -1,8 +1,8 @@
-"""Probe the machine that measures: GPU, driver or L4T, power mode, clocks, temperatures, memory, container.
+"""The machine that measures: its state (GPU, driver or L4T, power mode, clocks, temperatures, memory, container), and runs.
 
-For `doctor` also what a capture needs beyond that: access to devices, privileges, disk, packages. Everything is read as an
-ordinary user; nothing is created, changed or locked, and nothing that identifies a machine is read. Output of programs is
-kept beside the parsed values, because its format changes.
+For `doctor` also what a capture needs beyond that: access to devices, privileges, disk. The state is read as an ordinary
+user; nothing is created, changed or locked, and nothing that identifies a machine is read. Output of programs is kept beside
+the parsed values, because its format changes. `remote` has the machine over ssh.
 """
 
 from __future__ import annotations
@@ -10,18 +10,22 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from trex_tui.artifacts import manifest
-from trex_tui.artifacts.manifest import HostState, read_host_state
+from trex_tui.artifacts.plan import PlanHead, read_plan_head
 from trex_tui.artifacts.sensors import describe_throttle_mask
-from trex_tui.capture.process import StopRequest
-from trex_tui.capture.scripts import PROBE
-from trex_tui.capture.shell import Shell
+from trex_tui.capture.options import CaptureOptions
+from trex_tui.capture.plan import RunPlan, make_plan
+from trex_tui.capture.process import GRACE_S, ProcessOutcome, Stop, StopRequest, run_process
+from trex_tui.capture.shell import WITHIN, Shell
+from trex_tui.capture.staging import Names, describe_file
+from trex_tui.capture.trtexec import Trtexec
+from trex_tui.capture.verdict import RunProgress, RunVerdict, judge
 from trex_tui.errors import TrexError
 
 _TIMEOUT_S = 10
@@ -83,52 +87,33 @@ _FREE = re.compile(r"\s\d+\s+\d+\s+(\d{1,18})\s+\d+%\s")
 """Blocks, used, available, capacity: the columns of `df -P`, whatever the surrounding names contain."""
 
 
-@dataclass(frozen=True, slots=True)
-class Disk:
-    """Disk of the output directory.
-
-    Attributes:
-        wanted: The requested directory.
-        existing: That directory, or its nearest existing parent.
-        is_directory: False if a file has that path.
-        is_writable: Whether files can be created there.
-        free_bytes: Free space for an ordinary user; None if unknown.
-        is_temporary: Whether it is only a work directory on another machine, chosen by TMPDIR.
-    """
-
-    wanted: Path
-    existing: Path
-    is_directory: bool
-    is_writable: bool
-    free_bytes: int | None
-    is_temporary: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Environment:
-    """State beyond the facts of a host that decides whether a capture can run.
-
-    Attributes:
-        devices: Existing device nodes (`/dev/nvidia0`) -> whether they can be opened.
-        may_lock_clocks: Whether this process has CAP_SYS_ADMIN; None if unknown.
-        has_nvidia_smi: Whether nvidia-smi is on PATH.
-        tegrastats: Path of the program; None if absent.
-        is_graphical: Whether the machine starts a desktop; None if unknown.
-        uptime_s: Seconds since boot.
-        packages: Version of each installed package of TensorRT's libraries (`libnvinfer10` -> `10.3.0.30-1+cuda12.5`).
-        stub_libraries: Directories named `stubs` in LD_LIBRARY_PATH.
-        disk: Disk of the output directory.
-    """
-
-    devices: Mapping[str, bool]
-    may_lock_clocks: bool | None
-    has_nvidia_smi: bool
-    tegrastats: str | None
-    is_graphical: bool | None
-    uptime_s: float | None
-    packages: Mapping[str, str]
-    stub_libraries: tuple[str, ...]
-    disk: Disk
+PROBE: Final = (
+    # word root environment directory all-fields group…: `word kind name`, then the text. `environment` is not empty if the
+    # part for doctor is wanted; without a directory that is the one of temporary files, where a capture over ssh works.
+    # Programs that this script uses are found whatever PATH is; programs that it searches for only on PATH, and in $2.
+    WITHIN + "t=$1 r=${2%/} e=$3 d=$4 q=$5; shift 5; p=$PATH; PATH=$PATH:/usr/bin:/bin; "
+    'say() { printf "\\n%s %s\\n" "$t" "$*"; }; where() { PATH=$p${2-} command -v "$1"; }; '
+    # `word kind name`, the exit code, and the output of the program.
+    'answer() { say "$1"; shift; o=$(within 10 "$@"); c=$?; printf "%s\\n%s\\n" "$c" "$o"; }; '
+    "say uname release; uname -r; say uname machine; uname -m; "
+    '( cd "$r/" && for f in .dockerenv run/.containerenv proc/1/cgroup etc/nv_tegra_release proc/device-tree/compatible '
+    "proc/device-tree/model proc/meminfo sys/class/devfreq/*/device/of_node/name sys/class/devfreq/*/cur_freq "
+    "sys/class/devfreq/*/min_freq sys/class/devfreq/*/max_freq sys/class/devfreq/*/governor "
+    "sys/class/thermal/thermal_zone*/type sys/class/thermal/thermal_zone*/temp sys/class/hwmon/hwmon*/name "
+    "sys/class/hwmon/hwmon*/oc*_event_cnt proc/self/status; "
+    'do [ -f "$f" ] && [ -r "$f" ] && { say file "$f"; cat "$f" 2>/dev/null; }; done ); '
+    'say program nvidia-smi; if x=$(where nvidia-smi); then printf %s "$x"; '
+    'smi() { answer "smi $1" "$x" "--query-gpu=$1" --format=csv,noheader,nounits; }; '
+    'smi "$q"; case $c in 0|14) ;; *) for g in "$@"; do smi "$g"; done;; esac; fi; '
+    'if x=$(where nvpmodel ":$r/usr/sbin"); then say program nvpmodel; printf %s "$x"; answer nvpmodel "$x" -q; fi; '
+    '[ -n "$e" ] || exit 0; ( cd "$r/" || exit; '
+    'for f in dev/nvidiactl dev/nvidia0 dev/nvmap dev/dxg; do if [ -e "$f" ] || [ -h "$f" ]; then '
+    'say device "/$f"; [ ! -r "$f" ] || echo r; [ ! -w "$f" ] || echo w; fi; done ); '
+    '[ -n "$d" ] || case ${TMPDIR-} in /*) d=$TMPDIR;; *) d=/tmp;; esac; say disk wanted; printf %s "$d"; '
+    'while [ ! -e "$d" ] && [ ! -h "$d" ]; do d=${d%/*}; d=${d:-/}; done; say disk existing; printf %s "$d"; '
+    'if [ -d "$d" ]; then say disk directory; [ ! -w "$d" ] || [ ! -x "$d" ] || say disk writable; fi; '
+    'answer df df -Pk "$d"; exit 0'
+)
 
 
 @dataclass(slots=True)
@@ -138,18 +123,13 @@ class Host:
     Attributes:
         facts: Parsed values by name, for the manifest; None where unknown.
         probes: Program -> command, exit code (None if it did not answer) and output.
-        environment: None unless asked for.
     """
 
     facts: dict[str, Any] = field(default_factory=dict)
     probes: dict[str, dict[str, Any]] = field(default_factory=dict)
-    environment: Environment | None = None
 
     def document(self) -> dict[str, Any]:
-        content: dict[str, Any] = {**self.facts, "probes": self.probes}
-        if self.environment is not None:
-            content |= asdict(self.environment)
-        return content
+        return {**self.facts, "probes": self.probes}
 
 
 class Answers:
@@ -191,14 +171,6 @@ class Answers:
         return code, text
 
 
-def probe_host(shell: Shell | None = None, stop: StopRequest | None = None, *, root: str = "/") -> Host:
-    """Probe a machine as `ask_host`, without the environment; never raises: `probes` has the reason for missing values."""
-    try:
-        return ask_host(shell, stop, root=root)
-    except (TrexError, OSError) as error:
-        return Host(probes={"errors": {"raw": f"{error}\n"}})
-
-
 def ask_host(
     shell: Shell | None = None,
     stop: StopRequest | None = None,
@@ -234,7 +206,7 @@ def ask_host(
         except (OSError, ValueError, IndexError) as error:
             host.probes.setdefault("errors", {"raw": ""})["raw"] += f"{error}\n"
     if has_environment:
-        host.environment = _read_environment(host, answers, is_temporary=outdir is None)
+        host.facts |= _read_environment(host, answers, is_temporary=outdir is None)
     return host
 
 
@@ -368,59 +340,162 @@ def _read_memory(host: Host, answers: Answers) -> None:
     host.facts["memory"] = {name: values.get(key) for name, key in names.items()}
 
 
-def describe_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Return sentences about changes between two host states that make numbers doubtful."""
-    old, new = read_host_state(before) or HostState(), read_host_state(after) or HostState()
-    return [text for _, text in manifest.changes(old, new)]
-
-
 def read_free_bytes(text: str) -> int | None:
     """Return the free bytes in the output of `df -Pk`; None if it has none."""
     match = _FREE.search(f"{text}\n")
     return int(match[1]) * 1024 if match else None
 
 
-def _read_environment(host: Host, answers: Answers, *, is_temporary: bool) -> Environment:
-    uptime = re.match(r"\d+(?:\.\d+)?", answers.file("proc/uptime"))
+def _read_environment(host: Host, answers: Answers, *, is_temporary: bool) -> dict[str, Any]:
+    """Return what decides whether a capture can run: `devices` (existing nodes -> whether they can be opened),
+    `may_lock_clocks` (whether this user has CAP_SYS_ADMIN; None if unknown), `has_nvidia_smi`, and the `disk` of the output
+    directory or its nearest existing parent.
+    """
     devices = {
         heading.removeprefix("device "): answers.line(heading).split()
         for heading in answers.parts
         if heading.startswith("device ")
     }
-    links = [answers.path(heading) for heading in answers.parts if heading.startswith("link ")]
     capabilities = re.search(r"^CapEff:\s*([0-9a-fA-F]{1,16})$", answers.file("proc/self/status"), re.M)
-    libraries = answers.path("env LD_LIBRARY_PATH")
     existing = answers.path("disk existing")
     _, free = answers.program(host, "df", ["df", "-Pk", existing])
-    return Environment(
-        devices={name: "r" in may and (name == "/dev/nvmap" or "w" in may) for name, may in devices.items()},
-        may_lock_clocks=bool(int(capabilities[1], 16) & _CAP_SYS_ADMIN) if capabilities else None,
-        has_nvidia_smi=bool(answers.path("program nvidia-smi")),
-        tegrastats=answers.path("program tegrastats") or None,
-        is_graphical=Path(links[0]).name == "graphical.target" if links else None,
-        uptime_s=float(uptime[0]) if uptime else None,
-        packages=_read_packages(host, answers),
-        stub_libraries=tuple(part for part in libraries.split(":") if Path(part).name == "stubs"),
-        disk=Disk(
-            wanted=Path(answers.path("disk wanted")),
-            existing=Path(existing),
-            is_directory="disk directory" in answers.parts,
-            is_writable="disk writable" in answers.parts,
-            free_bytes=read_free_bytes(free),
-            is_temporary=is_temporary,
-        ),
-    )
+    return {
+        "devices": {
+            name: "r" in may and (name == "/dev/nvmap" or "w" in may) for name, may in devices.items()
+        },
+        "may_lock_clocks": bool(int(capabilities[1], 16) & _CAP_SYS_ADMIN) if capabilities else None,
+        "has_nvidia_smi": bool(answers.path("program nvidia-smi")),
+        "disk": {
+            "wanted": answers.path("disk wanted"),
+            "existing": existing,
+            "is_directory": "disk directory" in answers.parts,
+            "is_writable": "disk writable" in answers.parts,
+            "free_bytes": read_free_bytes(free),
+            "is_temporary": is_temporary,
+        },
+    }
 
 
-def _read_packages(host: Host, answers: Answers) -> dict[str, str]:
-    """Return package -> version. Packages that are known but not installed have no version."""
-    program = answers.path("program dpkg-query")
-    if not program:
+# Running there
+
+
+class Machine:
+    """This machine; the base class of other machines.
+
+    Args:
+        shell: Runs the scripts that probe the machine and lock its clocks.
+        stop: Ends these scripts; None if nothing does.
+    """
+
+    def __init__(self, shell: Shell | None = None, stop: StopRequest | None = None) -> None:
+        self.shell = shell or Shell()
+        self.stop = stop
+
+    def plan(self, options: CaptureOptions, trtexec: Trtexec, names: Names) -> tuple[RunPlan, ...]:
+        """Return the runs: commands with paths of the machine, files with local paths.
+
+        Raises:
+            TrexError: This trtexec does not know an option.
+        """
+        return make_plan(options, trtexec, names)
+
+    def prepare(self) -> None:
+        """Prepare the first run.
+
+        Raises:
+            TrexError: The machine refuses.
+        """
+
+    def probe(self) -> dict[str, Any]:
+        """Return the state of the machine; never raises: `probes` has the reason for missing values."""
+        try:
+            return ask_host(self.shell, self.stop).document()
+        except (TrexError, OSError) as error:
+            return Host(probes={"errors": {"raw": f"{error}\n"}}).document()
+
+    def run(
+        self,
+        run: RunPlan,
+        stop: Stop,
+        feed: Callable[[bytes], None],
+        tick: Callable[[], None],
+        *,
+        timeout_s: float | None = None,
+        grace_s: float = GRACE_S,
+    ) -> tuple[ProcessOutcome, RunVerdict | None]:
+        """Run one command to its end and make the written files available locally.
+
+        Args:
+            run: The command, and the log of its output.
+            stop: Requests the end.
+            feed: Receives the output too, in pieces as they arrive.
+            tick: Called several times a second.
+            timeout_s: Longest duration; None is unlimited.
+            grace_s: Time between SIGTERM and SIGKILL.
+
+        Returns:
+            The outcome; and a verdict if there is nothing to judge because the machine is gone.
+
+        Raises:
+            TrexError: The command cannot be run.
+        """
+
+        outcome = run_process(
+            run.argv, run.log, stop, feed, lambda _: tick(), timeout_s=timeout_s, grace_s=grace_s
+        )
+        return outcome, None
+
+    def rescue(self, build: RunPlan) -> dict[str, Any]:  # noqa: ARG002 - for other machines
+        """Make the engine of a build available locally after a later run failed; return its new manifest entry, if any."""
         return {}
-    code, text = answers.program(
-        host, "dpkg-query", [program, "-W", "-f=${Package} ${Version}\\n", "libnvinfer*"]
-    )
-    if code != 0:  # it knows none of them
-        host.probes.pop("dpkg-query", None)
-        return {}
-    return {pair[0]: pair[1] for line in text.splitlines() if len(pair := line.split()) == 2}
+
+    def read_head(self, engine: Path) -> PlanHead | None:
+        """Read the head of an engine.
+
+        Raises:
+            OSError: The engine cannot be read.
+        """
+        return read_plan_head(engine)
+
+    def describe_engine(self, engine: Path) -> dict[str, Any]:
+        """Return size and digest of an engine.
+
+        Raises:
+            OSError: The engine cannot be read.
+        """
+        return describe_file(engine)
+
+    def document(self) -> dict[str, Any] | None:
+        """Return the machine for the manifest; None for this machine."""
+        return None
+
+
+def run_trtexec(
+    machine: Machine,
+    run: RunPlan,
+    trtexec: Trtexec,
+    stop: Stop,
+    observe: Callable[[RunProgress, float], None] = lambda *_: None,
+    *,
+    timeout_s: float | None = None,
+    grace_s: float = GRACE_S,
+) -> tuple[ProcessOutcome, RunVerdict, RunProgress]:
+    """Run trtexec to its end and judge the run.
+
+    Args:
+        observe: Receives progress, and seconds since the start.
+        timeout_s: Longest duration; None is unlimited.
+        grace_s: Time between SIGTERM and SIGKILL.
+
+    Raises:
+        TrexError: trtexec cannot be run.
+    """
+    progress, began = RunProgress(), time.monotonic()
+
+    def tick() -> None:
+        observe(progress, time.monotonic() - began)
+
+    outcome, lost = machine.run(run, stop, progress.feed, tick, timeout_s=timeout_s, grace_s=grace_s)
+    progress.close()
+    observe(progress, outcome.wall_s)
+    return outcome, lost or judge(run, outcome, progress, trtexec, machine.read_head), progress

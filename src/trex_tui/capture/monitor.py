@@ -2,8 +2,8 @@
 
 A separate process takes them on the machine that measures: tegrastats or nvidia-smi.
 Each line is written on arrival together with the current stage of trtexec, since clocks of two machines cannot be compared.
-The script ends the process when its input ends (the run is over or trex-tui ended) and prints the processor time it used. A
-failure costs the samples, never the capture.
+The script ends the process when its input ends (the run is over or trex-tui ended). A failure costs the samples, never the
+capture.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
@@ -30,9 +30,10 @@ from trex_tui.artifacts.sensors import (
     smi_parser,
     split_cells,
 )
-from trex_tui.capture.clocks import ClockDriver, choose_gpu
-from trex_tui.capture.progress import RunProgress
+from trex_tui.capture.clocks import ask_smi, choose_gpu
+from trex_tui.capture.process import StopRequest
 from trex_tui.capture.shell import Shell
+from trex_tui.capture.verdict import RunProgress
 from trex_tui.errors import TrexError
 from trex_tui.text import plural
 
@@ -49,19 +50,18 @@ QUERIES: Final = (
 )
 MONITOR: Final = (
     # word milliseconds gpu query…. Prints `word`, the source (empty: none), `word`, and the lines of the source. The end of
-    # the input ends the source; then `word` and the processor times of the shell and of the source follow.
+    # the input ends the source.
     "trap '' HUP INT TERM QUIT; t=$1 m=$2 i=$3; shift 3; exec 3<&0 </dev/null 2>/dev/null; "
     'PATH=$PATH:/usr/bin:/bin; say() { printf "%s\\n%s\\n%s\\n" "$t" "$1" "$t"; }; p=; '
     'if command -v tegrastats >/dev/null; then say tegrastats; tegrastats --interval "$m" 3<&- & p=$!; '
     'elif command -v nvidia-smi >/dev/null; then for q in "$@"; do '
     'if nvidia-smi -i "$i" --query-gpu="$q" --format=csv 3<&- >/dev/null; then say nvidia-smi; '
     'nvidia-smi -i "$i" --query-gpu="$q" --format=csv -lms "$m" 3<&- & p=$!; break; fi; done; fi; '
-    '[ -n "$p" ] || { say ""; exit 0; }; while read -r x <&3; do :; done; kill -KILL "$p"; wait "$p"; '
-    'printf "\\n%s\\n" "$t"; times; exit 0'
+    '[ -n "$p" ] || { say ""; exit 0; }; while read -r x <&3; do :; done; kill -KILL "$p"; wait "$p"; exit 0'
 )
 
 
-def find_gpu(device: int | None, host: Mapping[str, Any], driver: ClockDriver) -> str:
+def find_gpu(device: int | None, host: Mapping[str, Any], shell: Shell, stop: StopRequest | None) -> str:
     """Return nvidia-smi's name for the GPU of trtexec's `--device`.
 
     Raises:
@@ -70,7 +70,7 @@ def find_gpu(device: int | None, host: Mapping[str, Any], driver: ClockDriver) -
     count = len(host.get("gpus") or [])
     if host.get("jetson") or count <= 1:
         return "0"
-    return choose_gpu(device, count, driver.choices() or {}, "--monitor")
+    return choose_gpu(device, count, ask_smi(shell, stop)[0] or {}, "--monitor")
 
 
 class RunMonitor:
@@ -85,7 +85,6 @@ class RunMonitor:
     Attributes:
         samples: Number of samples written.
         source: Program that takes the samples; empty until known.
-        processor_s: Processor time that sampling used on that machine; None if unknown.
         problem: Why there are no samples, as the end of a sentence; empty without problems.
     """
 
@@ -96,7 +95,6 @@ class RunMonitor:
         self.target = target
         self.samples = 0
         self.source = ""
-        self.processor_s: float | None = None
         self.problem = ""
         self._word = secrets.token_hex(16)
         self._process: subprocess.Popen[bytes] | None = None
@@ -152,12 +150,7 @@ class RunMonitor:
         where = self.shell.where
         if self.problem:
             return f"no samples of power and clocks{where}: {self.problem}"
-        cost = (
-            ""
-            if self.processor_s is None
-            else f"; that took {self.processor_s:.2f} s of processor time{where}"
-        )
-        return f"{plural(self.samples, 'sample')} of power and clocks by {self.source}{cost}"
+        return f"{plural(self.samples, 'sample')} of power and clocks by {self.source}{where}"
 
     def document(self) -> dict[str, Any]:
         """Return the result for the manifest."""
@@ -165,7 +158,6 @@ class RunMonitor:
             "source": self.source or None,
             "interval_ms": self.interval_ms,
             "samples": self.samples,
-            "processor_s": self.processor_s,
         }
 
     def _follow(self, output: IO[bytes]) -> None:
@@ -178,7 +170,7 @@ class RunMonitor:
             self.target.unlink(missing_ok=True)
 
     def _write(self, output: IO[bytes], file: IO[str]) -> None:
-        """Write the output between the second and the third mark."""
+        """Write the output after the second mark."""
         marks = 0
         rails: list[str] | None = None
         parse: Callable[[str], Sample | None] = _SmiLines()
@@ -202,51 +194,15 @@ class RunMonitor:
                 file.write(self._row(sample, rails) + "\n")
                 file.flush()
                 self.samples += 1
-            elif marks == 3 and (seconds := _read_times(line)) is not None:
-                self.processor_s = (self.processor_s or 0.0) + seconds
 
     def _row(self, sample: Sample, rails: list[str]) -> str:
         now = time.monotonic()
         reasons = "" if sample.reasons is None else "; ".join(sample.reasons) or "none"
         utc = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        values = [
-            *(sample.values.get(quantity) for quantity in QUANTITIES),
-            *(sample.rails.get(name) for name in rails),
-        ]
-        texts = ["" if value is None else f"{value:.10g}" for value in values]
-        return ",".join(
-            (
-                *(
-                    utc,
-                    f"{now - self._began:.3f}",
-                    self._stage,
-                    f"{now - self._stage_began:.3f}",
-                    self.source,
-                ),
-                *texts[: len(QUANTITIES)],
-                reasons,
-                *texts[len(QUANTITIES) :],
-            )
-        )
-
-
-Observe = Callable[[RunProgress, float, int | None], None]
-"""Receives the progress of a run, seconds since its start, and the memory of the process in bytes."""
-
-
-@contextlib.contextmanager
-def watch(monitor: RunMonitor | None, observe: Observe) -> Iterator[tuple[RunMonitor | None, Observe]]:
-    """Take samples during a run. Yields the monitor, and an observer that passes the stages on to it."""
-    if monitor is None:
-        yield None, observe
-        return
-    with monitor:
-
-        def note_and_observe(progress: RunProgress, elapsed_s: float, rss_bytes: int | None) -> None:
-            monitor.note_stage(progress)
-            observe(progress, elapsed_s, rss_bytes)
-
-        yield monitor, note_and_observe
+        head = (utc, f"{now - self._began:.3f}", self._stage, f"{now - self._stage_began:.3f}", self.source)
+        values = ["" if value is None else f"{value:.10g}" for value in map(sample.values.get, QUANTITIES)]
+        powers = ["" if value is None else f"{value:.10g}" for value in map(sample.rails.get, rails)]
+        return ",".join((*head, *values, reasons, *powers))
 
 
 def _column_name(rail: str) -> str:
@@ -275,10 +231,3 @@ _PARSERS: dict[str, Callable[[], Callable[[str], Sample | None]]] = {
     TEGRASTATS: lambda: parse_tegrastats,
     NVIDIA_SMI: _SmiLines,
 }
-_TIMES = re.compile(r"(\d{1,6})m(\d{1,2}(?:\.\d{1,9})?)s")
-
-
-def _read_times(line: str) -> float | None:
-    """Return the seconds in a line of the shell's `times`: `0m0.12s 0m0.03s`."""
-    parts = _TIMES.findall(line)
-    return sum(60 * int(minutes) + float(seconds) for minutes, seconds in parts) if parts else None

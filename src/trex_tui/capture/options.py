@@ -79,7 +79,6 @@ class CaptureOptions:
     profiles: tuple[OptimizationProfile, ...] = ()
     build_only: bool = False
     profile_index: int | None = None
-    load_inputs: str | None = None
     dla: int | None = None
     allow_gpu_fallback: bool = False
     device: int | None = None
@@ -162,7 +161,7 @@ _BUILD_FIELDS = (
     *("optimization_level", "hardware_compatibility", "compute_capability", "build_only"),
 )
 _MEASUREMENT_FIELDS = (
-    *("profile_index", "load_inputs", "warmup_ms", "duration_s", "iterations", "cuda_graph"),
+    *("profile_index", "warmup_ms", "duration_s", "iterations", "cuda_graph"),
     *("data_transfers", "repeat"),
 )
 
@@ -368,30 +367,22 @@ def _check_range(options: CaptureOptions, shapes: Shapes) -> None:
 def check_cache(text: str, option: str = "--timing-cache") -> None:
     """Check that a timing cache can be read, if it exists, and written: trtexec writes it only after hours of building.
 
-    Args:
-        text: Its path.
-        option: The option that named it, for messages.
-
     Raises:
         TrexError: It cannot be read or written.
     """
     path = Path(text)
     try:
         if os.path.lexists(path):
-            if not path.is_file():
-                raise TrexError(f"{option}: {path} is not a file; name a file")
-            if not os.access(path, os.R_OK | os.W_OK):
-                raise TrexError(f"{option}: {path} is not readable and writable; check its permissions")
-        elif not path.parent.is_dir():
-            # trtexec writes it before the set is moved into --outdir, so it cannot lie in a missing --outdir.
-            raise TrexError(
-                f"{option}: {path.parent} is not a directory, so {path.name} cannot be written there; create it first: "
-                "--outdir is created when the set is complete"
-            )
-        elif not path.name or not os.access(path.parent, os.W_OK | os.X_OK):
-            raise TrexError(f"{option}: {path} cannot be written; check its permissions")
-    except (OSError, ValueError) as error:
-        raise TrexError(f"{option}: {path!s}: {error}") from None
+            is_usable = path.is_file() and os.access(path, os.R_OK | os.W_OK)
+        else:
+            is_usable = bool(path.name) and path.parent.is_dir() and os.access(path.parent, os.W_OK | os.X_OK)
+    except (OSError, ValueError):
+        is_usable = False
+    if not is_usable:
+        raise TrexError(
+            f"{option}: {printable(text)} cannot be read and written; name a file in a directory that exists (--outdir is "
+            "created when the set is complete)"
+        )
 
 
 def check_readable(option: str, text: str) -> Path:
@@ -419,22 +410,6 @@ def list_named_files(options: CaptureOptions) -> Iterator[tuple[str, str]]:
         if text is not None:
             yield option, text
     yield from (("--plugin", plugin) for plugin in options.plugins if "/" in plugin)
-    for part in (options.load_inputs or "").split(","):
-        if part:
-            yield "--load-inputs", split_input_file(part)[1]
-
-
-def split_input_file(text: str) -> tuple[str, str]:
-    """Return input and file of `input:file`. Both may contain colons: the split whose file exists wins.
-
-    Raises:
-        TrexError: There is no colon.
-    """
-    cuts = [index for index, char in enumerate(text) if char == ":"]
-    if not cuts:
-        raise TrexError(f"--load-inputs {printable(text)}: not INPUT:FILE,…")
-    cut = next((index for index in cuts if Path(text[index + 1 :]).is_file()), cuts[-1])
-    return text[:cut], text[cut + 1 :]
 
 
 def check_weights(model: Path, location: str) -> Path:

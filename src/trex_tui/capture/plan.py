@@ -44,7 +44,6 @@ _BUILDER_VALUES = (
 )
 _MEASUREMENT_VALUES = (
     ("--useProfile", "profile_index"),
-    ("--loadInputs", "load_inputs"),
     ("--warmUp", "warmup_ms"),
     ("--duration", "duration_s"),
     ("--iterations", "iterations"),

@@ -41,6 +41,11 @@ _GUARD = (
 It runs before the group does, and reads its number first: started afterwards, it would come too late on a busy machine.
 """
 _CHUNK = 1 << 16
+_SIGNAL_REMEDIES = {
+    "SIGILL": "the CPU lacks an instruction; use the TensorRT for this platform, in a virtual machine pass its CPU through",
+    "SIGBUS": "a mapped file was truncated, or shared memory is full: check df, and --shm-size of the container",
+    "SIGKILL": "probably by the kernel, out of memory (see dmesg); check what else runs, add swap, lower --workspace",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,3 +415,16 @@ def _list_group(group: int) -> Iterator[int]:
             continue
         if int(group_id) == group and state not in (b"Z", b"X"):
             yield int(entry)
+
+
+def name_signal(number: int) -> str:
+    """Return `SIGSEGV` for 11."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def signal_remedy(number: int) -> str:
+    """Return what to do about a program that a signal ended."""
+    return _SIGNAL_REMEDIES.get(name_signal(number), "see the end of the log")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -13,28 +12,13 @@ from typing import Any
 
 from trex_tui._version import __version__
 from trex_tui.artifacts.manifest import SCHEMA
-from trex_tui.capture.clocks import SETTINGS, HeldSetting, without_ids
+from trex_tui.capture.clocks import HeldClocks, without_ids
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import BUILD, RunPlan
 from trex_tui.capture.process import ProcessOutcome
-from trex_tui.capture.staging import Names, list_files
+from trex_tui.capture.staging import Names, describe_file, list_files
 from trex_tui.capture.trtexec import Trtexec
 from trex_tui.capture.verdict import RunVerdict
-
-_CHUNK = 1 << 20
-
-
-def describe_file(path: Path) -> dict[str, Any]:
-    """Return size and digest of a file.
-
-    Raises:
-        OSError: The file cannot be read.
-    """
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return {"bytes": path.stat().st_size, "sha256": digest.hexdigest()}
 
 
 @dataclass(slots=True)
@@ -46,7 +30,7 @@ class CaptureRecord:
         model: Path as typed, size and digest of the ONNX, or of the engine in a profile-only capture.
         engine: Size and digest of the engine.
         runs: One entry per run of trtexec, failed runs included.
-        held: Results of the requests for locked clocks and a power limit.
+        clocks: Result of the request for locked clocks; None without one.
         remarks: Sentences about the numbers.
         remote: The machine over ssh; None for this machine.
     """
@@ -63,7 +47,7 @@ class CaptureRecord:
     runs: list[dict[str, Any]] = field(default_factory=list)
     before: Mapping[str, Any] = field(default_factory=dict)
     after: Mapping[str, Any] | None = None
-    held: list[HeldSetting] = field(default_factory=list)
+    clocks: HeldClocks | None = None
     remarks: list[str] = field(default_factory=list)
     remote: Mapping[str, Any] | None = None
 
@@ -94,7 +78,6 @@ class CaptureRecord:
         return entry
 
     def document(self, files: Mapping[str, Any]) -> dict[str, Any]:
-        held = {held.setting: held.document() for held in self.held}
         return {
             "schema": SCHEMA,
             "trex_tui": __version__,
@@ -115,7 +98,7 @@ class CaptureRecord:
             "remote": self.remote,
             "runs": self.runs,
             "remarks": [without_ids(remark) for remark in dict.fromkeys(self.remarks)],
-            **{setting.key: held.get(setting) for setting in SETTINGS},
+            "clocks": None if self.clocks is None else self.clocks.document(),
             "host": {"before": self.before, "after": self.after},
             "files": files,
         }

@@ -26,7 +26,7 @@ import json
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -50,8 +50,7 @@ class Recorder:
     Args:
         engine: An `ICudaEngine`.
         context: The `IExecutionContext` that runs it; the layer information has its shapes.
-        clock: Returns seconds since any fixed moment, for `timed`.
-        tensorrt: The module that they are of; by default `tensorrt`, imported when it is needed.
+        tensorrt: The module that they are of; by default `tensorrt`.
 
     Attributes:
         queries: A row per timed query, under trtexec's keys.
@@ -62,11 +61,10 @@ class Recorder:
         engine: Any,  # noqa: ANN401
         context: Any,  # noqa: ANN401
         *,
-        clock: Callable[[], float] = time.perf_counter,
         tensorrt: Any = None,  # noqa: ANN401
     ) -> None:
-        self._engine, self._context, self._clock = engine, context, clock
-        self._tensorrt = tensorrt
+        self._engine, self._context = engine, context
+        self._tensorrt = tensorrt or import_module("tensorrt")
         self._began: float | None = None
         self.queries: list[dict[str, float]] = []
         self._names: list[str] = []
@@ -74,12 +72,6 @@ class Recorder:
         self._iterations = 0
         self._profiler: Any = None
         self._calls: list[tuple[str, float]] = []
-
-    @property
-    def tensorrt(self) -> Any:  # noqa: ANN401 - a module
-        if self._tensorrt is None:
-            self._tensorrt = import_module("tensorrt")
-        return self._tensorrt
 
     @contextmanager
     def timed(self) -> Iterator[None]:
@@ -92,11 +84,11 @@ class Recorder:
             raise RecorderError(
                 "an iteration cannot be timed and profiled at once: the profiler slows it down"
             )
-        start = self._clock()
+        start = time.perf_counter()
         if self._began is None:
             self._began = start
         yield
-        end = self._clock()
+        end = time.perf_counter()
         self.add_query(compute_ms=1000 * (end - start), start_ms=1000 * (start - self._began))
 
     def add_query(
@@ -119,10 +111,8 @@ class Recorder:
         Raises:
             RecorderError: A time is negative or not a number.
         """
-        times = {"compute_ms": compute_ms, "enqueue_ms": enqueue_ms, "h2d_ms": h2d_ms, "d2h_ms": d2h_ms}
-        for name, value in times.items():
-            if not math.isfinite(value) or value < 0:
-                raise RecorderError(f"{name} is {value}: a time is a number from 0 on")
+        if not all(0 <= value < math.inf for value in (compute_ms, enqueue_ms, h2d_ms, d2h_ms)):
+            raise RecorderError("a time is negative or not a number")
         if start_ms is None:
             start_ms = self.queries[-1]["endD2hMs"] if self.queries else 0.0
         copied, computed = start_ms + h2d_ms, start_ms + h2d_ms + compute_ms
@@ -152,7 +142,7 @@ class Recorder:
         """
         context = self._context
         before = context.profiler, context.enqueue_emits_profile
-        self._profiler = self._profiler or _make_profiler(self.tensorrt, self._calls)
+        self._profiler = self._profiler or _make_profiler(self._tensorrt, self._calls)
         context.profiler, context.enqueue_emits_profile = self._profiler, False
         self._calls.clear()
         try:
@@ -181,7 +171,7 @@ class Recorder:
         """Return the JSON of `IEngineInspector`, with the shapes of the context."""
         inspector = self._engine.create_engine_inspector()
         inspector.execution_context = self._context
-        text: str = inspector.get_engine_information(self.tensorrt.LayerInformationFormat.JSON)
+        text: str = inspector.get_engine_information(self._tensorrt.LayerInformationFormat.JSON)
         return text
 
     @property

@@ -1,9 +1,10 @@
 """Capture on another machine: send the files, run trtexec there, fetch the results, remove everything.
 
 One connection lasts as long as the capture. Its script makes the temporary directory. When its input ends, because trex-tui
-is done, killed or cut off, it ends trtexec and deletes the directory. Each run has its own connection. Its last line has a
-random word and the exit code: without that line the outcome is unknown, and the connection has failed. So it has if the
-connection that keeps the directory is gone.
+is done, killed or cut off, it ends trtexec and deletes the directory. Each run has its own connection. The last line of its
+stderr has a random word and the exit code: without that line the outcome is unknown, and the connection has failed. So it
+has if the connection that keeps the directory is gone. Every other script enters the directory first and writes below `.`
+only, so that nothing is created again after `KEEP` has deleted it.
 
 Files go through `cat`, since the other side may have neither sftp nor scp, and because a path is then an argument that no
 shell expands. Locked clocks are held by another connection: its end closes the input of its script, which releases them.
@@ -14,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 import subprocess
 import tempfile
@@ -21,19 +23,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, Final
 
 from trex_tui.artifacts.plan import PlanHead, read_plan_head
-from trex_tui.capture.machine import Host, ask_host, read_free_bytes
+from trex_tui.capture.machine import Machine
 from trex_tui.capture.onnx_header import list_external_data
-from trex_tui.capture.options import CaptureOptions, check_weights, split_input_file
+from trex_tui.capture.options import CaptureOptions, check_weights
 from trex_tui.capture.plan import BUILD, RunPlan, make_plan
-from trex_tui.capture.process import GRACE_S, ProcessOutcome, Stop, StopRequest, run_process
-from trex_tui.capture.record import describe_file
-from trex_tui.capture.runner import Machine, RunControl
-from trex_tui.capture.scripts import ENGINE, FETCH, FIND, KEEP, MAKE, RUN, SEND
-from trex_tui.capture.shell import ConnectionLostError, RemoteError, Ssh, describe_refusal
-from trex_tui.capture.staging import Names
+from trex_tui.capture.process import GRACE_S, LaterStop, ProcessOutcome, Stop, StopRequest, run_process
+from trex_tui.capture.shell import WITHIN, ConnectionLostError, Ssh, describe_refusal
+from trex_tui.capture.staging import Names, describe_file
 from trex_tui.capture.trtexec import Trtexec, TrtexecNotFoundError, understand
 from trex_tui.capture.verdict import LOST, RunVerdict
 from trex_tui.errors import TrexError, describe_os_error
@@ -49,87 +48,124 @@ _CLOSE_S = 15.0
 _SLACK_S = 5.0
 """Delay before ssh is killed, after the other side has killed its processes."""
 _APART = 'e=$1; shift; exec "$@" 2>"$e"'
-"""Keeps messages of ssh itself out of the log."""
-_TAIL_BYTES = 256
-"""The last line of `RUN` is shorter."""
+"""Keeps stderr, with messages of ssh itself and the end of `RUN`, out of the log."""
+
+_END: Final = (
+    # Ends a group (or a process, without setsid): SIGTERM first, SIGKILL after $g tenths of a second.
+    'end() { kill -TERM "$1" 2>/dev/null || return 1; n=0; '
+    'while kill -0 "$1" 2>/dev/null && [ "$n" -lt "$g" ]; do '
+    "n=$((n + 1)); sleep 0.1 2>/dev/null || { sleep 1; n=$((n + 9)); }; done; "
+    'kill -KILL "$1" 2>/dev/null; }; '
+)
+KEEP: Final = (
+    # word grace name. Makes the directory and prints its path; deletes everything when its input ends. Directories of
+    # keepers that were killed are deleted first.
+    "umask 077; trap '' HUP INT TERM PIPE QUIT; t=$1 g=$2; "
+    + _END
+    + 'case ${TMPDIR-} in /*) d=$TMPDIR;; *) d=/tmp;; esac; h=$(uname -n); for x in "$d"/trex-tui.*; do k= o=; '
+    '[ ! -h "$x" ] && [ -f "$x/keeper" ] && read -r k o 2>/dev/null <"$x/keeper" && [ -n "$k" ] && [ "$o" = "$h" ] && '
+    '! kill -0 "$k" 2>/dev/null && rm -rf "$x" 2>/dev/null; done; d=$d/trex-tui.$3; mkdir "$d" && '
+    'printf "%s %s\\n" "$$" "$h" >"$d/keeper" || exit 1; '
+    'printf "%s\\n%s\\n%s\\n" "$t" "$d" "$t"; exec >/dev/null 2>&1; while read -r x; do :; done; '
+    ': >"$d/over"; if [ -f "$d/pid" ] && read -r p <"$d/pid"; then end "$p"; fi; '
+    'n=0; while rm -rf "$d"; [ -e "$d" ] && [ "$n" -lt 20 ]; do n=$((n + 1)); sleep 1; done; [ ! -e "$d" ]'
+)
+_ENTER: Final = (
+    # Enters the directory $2, unless its keeper has gone.
+    'cd "$2" && [ ! -e over ] || { echo "$2 was deleted: the connection that keeps it was lost" >&2; exit 1; }; '
+)
+RUN: Final = (
+    # word directory grace command…. Output of the command as one stream, without messages of the shell (`Killed`). The
+    # end of the input ends the command. The last line on stderr is `word exit-code left`; left is 1 if children remained,
+    # which are ended. There is none if the connection that holds the directory was lost.
+    "umask 077; " + _ENTER + "t=$1 g=$3; shift 3; " + _END + "exec 3<&0 4>&2 </dev/null 2>/dev/null; "
+    'if command -v setsid >/dev/null; then setsid "$@" 3<&- 4>&- 2>&1 & p=$! e=-$p; '
+    'else "$@" 3<&- 4>&- 2>&1 & p=$! e=$p; fi; '
+    '{ printf "%s\\n" "$e" >pid && [ ! -e over ]; } || { end "$e" || end "$p"; exit 1; }; '
+    '( while read -r x <&3; do :; done; end "$e" || end "$p" ) >/dev/null 2>&1 4>&- & w=$!; exec 3<&-; '
+    'wait "$p"; r=$?; [ "$r" -lt 256 ] || r=$((r - 128)); kill -KILL "$w" 2>/dev/null; wait "$w" 2>/dev/null; l=0; '
+    'if kill -0 "$e" 2>/dev/null; then l=1; end "$e"; fi; rm -f pid; '
+    '[ -e keeper ] && [ ! -e over ] || exit 1; printf "%s %s %s\\n" "$t" "$r" "$l" >&4; exit 0'
+)
+MAKE: Final = (
+    # word directory folder…: makes the folders in it.
+    "umask 077; " + _ENTER + 'shift 2; for f in "$@"; do mkdir -p "./$f" || exit 1; done'
+)
+SEND: Final = (
+    # word directory folder file: writes standard input there; prints its size.
+    "umask 077; " + _ENTER + 'mkdir -p "./$3" && cat >"./$3/$4" && wc -c <"./$3/$4"'
+)
+FETCH: Final = (
+    # word file…: for each its size and its bytes, or `-`.
+    'shift; for f in "$@"; do if [ -f "$f" ]; then wc -c <"$f" && cat "$f" || exit 1; else echo -; fi; done'
+)
+ENGINE: Final = (
+    # word file bytes: size, the digest if a program there computes it, and the head of an engine.
+    '[ -f "$2" ] || { echo -; exit 0; }; wc -c <"$2"; '
+    'h=$({ sha256sum <"$2" || shasum -a 256 <"$2" || openssl dgst -sha256 -r <"$2"; } 2>/dev/null); '
+    'echo "${h%% *}."; dd if="$2" bs="$3" count=1 2>/dev/null'
+)
+FIND: Final = (
+    # word given. For each trtexec up to the first that responds as such: `word by`, its path, `word help`, its output,
+    # `word code`, its exit code.
+    WITHIN + "t=$1 f=$2; "
+    'try() { [ -f "$1" ] && [ -x "$1" ] || return 0; '
+    'printf "\\n%s %s\\n%s\\n%s help\\n" "$t" "$2" "$1" "$t"; '
+    'o=$(within 120 "$1" --help); c=$?; printf "%s\\n\\n%s code\\n%s\\n" "$o" "$t" "$c"; '
+    "case $o in *'&&&& '*) exit 0;; esac; }; "
+    'if [ -n "$f" ] || [ -n "${TRTEXEC-}" ]; then b=--trtexec; [ -n "$f" ] || { b=\'$TRTEXEC\'; f=$TRTEXEC; }; '
+    "case $f in '~'/*) f=$HOME/${f#??};; /*) ;; */*) f=$PWD/$f;; "
+    '*) if [ -e "$f" ]; then f=$PWD/$f; else f=$(command -v "$f"); fi;; esac; '
+    '[ ! -d "$f" ] || if [ -e "$f/tensorrt_rtx" ] && [ ! -e "$f/trtexec" ]; then f=$f/tensorrt_rtx; else f=$f/trtexec; fi; '
+    'try "$f" "$b"; exit 0; fi; '
+    'p=$(command -v trtexec); case $p in /*) try "$p" PATH;; esac; '
+    "for x in /usr/src/tensorrt/bin /opt/tensorrt/bin /usr/local/tensorrt/bin /workspace/tensorrt/bin "
+    '"${TENSORRT_ROOT:-/nowhere}/bin" "${TRT_ROOT:-/nowhere}/bin" "${TENSORRT_DIR:-/nowhere}/bin"; '
+    'do try "$x/trtexec" "$x"; done; '
+    # The newest first: by the numbers in the name, since 10.16 comes after 8.6.
+    'for x in /usr/local/TensorRT-*/bin /opt/TensorRT-*/bin "$HOME"/TensorRT-*/bin; do '
+    'v=${x%/bin}; [ ! -f "$x/trtexec" ] || printf "%s.0.0.0 %s\\n" "${v##*/TensorRT-}" "$x"; done | '
+    'sort -t. -k1,1nr -k2,2nr -k3,3nr | { while read -r v x; do try "$x/trtexec" "$x"; done; '
+    'p=$(command -v tensorrt_rtx); case $p in /*) try "$p" PATH;; esac; '
+    'for x in /usr/local/TensorRT-RTX-*/bin /opt/TensorRT-RTX-*/bin "$HOME"/TensorRT-RTX-*/bin; do '
+    'try "$x/tensorrt_rtx" "$x"; done; }; exit 0'
+)
 
 
 # The search for trtexec
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteTrtexec:
-    """trtexec programs on another machine.
-
-    Attributes:
-        trtexec: The one that a capture would use, or None.
-        refusal: Why there is none; without the name of the machine.
-        others: Further trtexec programs, which are not used.
-    """
-
-    trtexec: Trtexec | None
-    refusal: str
-    others: tuple[str, ...]
-
-
 def find_there(ssh: Ssh, stop: StopRequest, given: str | None) -> Trtexec:
-    """Return the trtexec of a machine. Lines of .bashrc that extend PATH do not apply to commands over ssh.
-
-    Raises:
-        TrexError: There is no usable trtexec, or the machine cannot be queried.
-    """
-    answer = ask_there(ssh, stop, given)
-    if answer.trtexec is None:
-        raise TrtexecNotFoundError(f"{ssh.host}: {answer.refusal}")
-    return answer.trtexec
-
-
-def ask_there(ssh: Ssh, stop: StopRequest, given: str | None, *, with_others: bool = False) -> RemoteTrtexec:
-    """Find the trtexec of a machine, in the order of `find_trtexec`.
+    """Return the trtexec of a machine, in the order of `find_trtexec`. Lines of .bashrc that extend PATH do not apply to
+    commands over ssh.
 
     Args:
         ssh: Connection to the machine.
         stop: Ends the search.
         given: Path there, chosen by the user.
-        with_others: Include those that come after the one to use.
 
     Raises:
+        TrtexecNotFoundError: There is no usable trtexec.
         RemoteError: The machine cannot be queried.
     """
-    word, more = secrets.token_hex(16), ("1",) if with_others else ()
-    output = ssh.call(stop, FIND, word, given or "", *more)
-    used: Trtexec | None = None
+    word = secrets.token_hex(16)
+    output = ssh.call(stop, FIND, word, given or "")
     refusal, by, path, help_text = "", "", "", ""
-    others: list[str] = []
     for part in output.split(f"\n{word} ".encode())[1:]:
         heading, _, body = part.partition(b"\n")
-        if heading == b"other":
-            others.append(os.fsdecode(body.rstrip(b"\n")))
-        elif heading == b"help":
+        if heading == b"help":
             help_text = body.decode("utf-8", errors="replace")
         elif heading != b"code":
             by, path = heading.decode("utf-8", errors="replace"), os.fsdecode(body)
         else:
             code = int(body) if body.strip().isdigit() else None
             try:
-                used = understand(help_text, Path(path), by, code)
+                return understand(help_text, Path(path), by, code)
             except TrtexecNotFoundError as error:
                 refusal = str(error)
-                others.append(path)
-    if used is not None:
-        return RemoteTrtexec(used, "", tuple(others))
     if not refusal and given:
         refusal = f"--trtexec: no executable {given} there; check the path"
-    return RemoteTrtexec(None, refusal or _NOWHERE, ())
-
-
-def look_there(ssh: Ssh, stop: Stop, given: str | None) -> tuple[RemoteTrtexec, Host]:
-    """Probe a machine for `doctor`; the disk is that of its temporary directory, where a capture works.
-
-    Raises:
-        RemoteError: The machine cannot be reached, or the connection is lost.
-    """
-    return ask_there(ssh, stop, given, with_others=True), ask_host(ssh, stop, has_environment=True)
+    raise TrtexecNotFoundError(f"{ssh.host}: {refusal or _NOWHERE}")
 
 
 # What is sent
@@ -178,11 +214,6 @@ def move_options(options: CaptureOptions, directory: str) -> tuple[CaptureOption
         calib=send(options.calib),
         plugins=tuple(send(plugin) or "" if "/" in plugin else plugin for plugin in options.plugins),
     )
-    if options.load_inputs is not None:
-        # Remote file names have neither comma nor colon.
-        pairs = map(split_input_file, options.load_inputs.split(","))
-        sent = (f"{name}:{send(file, f'input-{number}')}" for number, (name, file) in enumerate(pairs))
-        there = replace(there, load_inputs=",".join(sent))
     if options.onnx is not None:
         # Beside the model, where the loader searches for them.
         model = files[0]
@@ -205,58 +236,6 @@ def _make_weights(model: Sent, location: str) -> Sent:
 
 
 # What comes back
-
-
-class Sieve:
-    """Passes bytes on up to a mark; holds back bytes that may be the beginning of the mark."""
-
-    def __init__(self, mark: bytes, feed: Callable[[bytes], None]) -> None:
-        self.mark = mark
-        self.sink = feed
-        self.kept = b""
-        self.is_over = False
-
-    def feed(self, data: bytes) -> None:
-        if self.is_over:
-            return
-        data = self.kept + data
-        position = data.find(self.mark)
-        if position >= 0:
-            self.is_over, self.kept = True, b""
-        else:
-            longest = min(len(data), len(self.mark) - 1)
-            kept = next((n for n in range(longest, 0, -1) if self.mark.startswith(data[-n:])), 0)
-            position = len(data) - kept
-            self.kept = data[position:]
-        if position:
-            self.sink(data[:position])
-
-    def close(self) -> None:
-        """End the input and pass on what was held back."""
-        if self.kept:
-            self.sink(self.kept)
-            self.kept = b""
-
-
-def cut_end(log: Path, word: str) -> tuple[int, int] | None:
-    """Remove the last line of `RUN` from a log.
-
-    Returns:
-        Exit code of the shell (128 and more: a signal), and whether children remained; None without such a line.
-
-    Raises:
-        OSError: The log cannot be read.
-    """
-    with log.open("r+b") as file:
-        begin = max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES)
-        file.seek(begin)
-        tail = file.read()
-        position = tail.rfind(word.encode() + b" ")
-        words = tail[position:].split() if position >= 0 else []
-        if len(words) != 3 or not tail.endswith(b"\n") or not (words[1] + words[2]).isdigit():
-            return None
-        file.truncate(begin + position)
-    return int(words[1]), int(words[2])
 
 
 def unpack(pieces: Iterator[bytes], targets: Sequence[Path], host: str) -> None:
@@ -300,29 +279,7 @@ def _read_more(pieces: Iterator[bytes], target: Path, host: str) -> bytes:
         raise ConnectionLostError(f"{error} (while receiving {target.name})") from None
 
 
-def _count(pieces: Iterator[bytes], tick: Callable[[int], None] | None) -> Iterator[bytes]:
-    """Yield the pieces; `tick` receives the number of bytes so far."""
-    done = 0
-    for piece in pieces:
-        done += len(piece)
-        if tick is not None:
-            tick(done)
-        yield piece
-
-
 # The machine
-
-
-@dataclass(frozen=True, slots=True)
-class _LaterStop:
-    """Requests to a `Stop` from now on: for work that remains after the first request."""
-
-    stop: Stop
-    before: int
-
-    @property
-    def times(self) -> int:
-        return self.stop.times - self.before
 
 
 class RemoteMachine(Machine):
@@ -333,7 +290,6 @@ class RemoteMachine(Machine):
         stop: Ends the current operation.
         with_engine: Fetch the engine too.
         note: Receives one sentence per step.
-        observe: Receives the progress of a transfer: its name, bytes done, bytes in total, seconds since its start.
         grace_s: Time between SIGTERM and SIGKILL, there.
     """
 
@@ -344,7 +300,6 @@ class RemoteMachine(Machine):
         *,
         with_engine: bool = False,
         note: Callable[[str], None] = lambda _: None,
-        observe: Callable[[str, int, int, float], None] = lambda *_: None,
         grace_s: float = GRACE_S,
     ) -> None:
         super().__init__(ssh, stop)
@@ -352,7 +307,6 @@ class RemoteMachine(Machine):
         self.own_stop = stop
         self.with_engine = with_engine
         self.note = note
-        self.observe = observe
         self.grace_s = grace_s
         self.word = secrets.token_hex(16)
         self.directory = ""
@@ -430,87 +384,68 @@ class RemoteMachine(Machine):
     def prepare(self) -> None:
         """Send the files."""
         folders = {str(run.log.parent.relative_to(self.directory)) for run in self._there.values()}
-        answer = self.ssh.call(self.stop, MAKE, self.word, self.directory, *sorted(folders))
-        self._check_space(
-            read_free_bytes(answer.decode("utf-8", errors="replace")),
-            sum(file.source.stat().st_size for file in self.files),
-        )
+        self.ssh.call(self.stop, MAKE, self.word, self.directory, *sorted(folders))
         for sent in self.files:
             size = sent.source.stat().st_size
-            answer = self.ssh.call(
-                self.stop,
-                SEND,
-                *(self.word, self.directory, sent.folder, sent.name),
-                source=sent.source,
-                tick=self._observe_transfer(f"sending {sent.source} to {self.ssh.host}", size),
-            )
+            self.note(f"sending {sent.source} to {self.ssh.host} ({format_bytes(size)})")
+            words = (self.word, self.directory, sent.folder, sent.name)
+            answer = self.ssh.call(self.stop, SEND, *words, source=sent.source)
             if answer.strip() != str(size).encode():
                 raise ConnectionLostError(
                     f"{self.ssh.host}: {sent.source} was not transferred completely; try again"
                 )
 
-    def _observe_transfer(self, what: str, total_bytes: int) -> Callable[[int], None]:
-        """Return the observer for the bytes of a transfer."""
-        began = time.monotonic()
-
-        def tick(done_bytes: int) -> None:
-            self.observe(what, min(done_bytes, total_bytes), total_bytes, time.monotonic() - began)
-
-        tick(0)
-        return tick
-
-    def _check_space(self, free_bytes: int | None, needed_bytes: int) -> None:
-        if free_bytes is not None and free_bytes < needed_bytes:
-            raise RemoteError(
-                f"{self.ssh.host}: {format_bytes(free_bytes)} free for {self.directory}, and {format_bytes(needed_bytes)} "
-                "are to be sent; make room there, or set TMPDIR for commands over ssh"
-            )
-
-    def run(self, run: RunPlan, control: RunControl) -> tuple[ProcessOutcome, RunVerdict | None]:
+    def run(
+        self,
+        run: RunPlan,
+        stop: Stop,
+        feed: Callable[[bytes], None],
+        tick: Callable[[], None],
+        *,
+        timeout_s: float | None = None,
+        grace_s: float = GRACE_S,
+    ) -> tuple[ProcessOutcome, RunVerdict | None]:
         """Run to the end and fetch the written files."""
-        outcome, lost = self._execute(run.argv, control)
-        if lost is None and not outcome.stopped and not self.is_kept:
-            lost = self._describe_loss("its directory there is gone")
-        if lost is None and outcome.exit_code == 0 and not outcome.stopped:
-            self._bring_back(run)
-            if not self.is_kept:  # the files may have been deleted while they were fetched
-                lost = self._describe_loss("its directory there is gone")
-        return outcome, lost
-
-    def _execute(self, argv: Sequence[str], control: RunControl) -> tuple[ProcessOutcome, RunVerdict | None]:
-        errors = control.log.with_name(".ssh.txt")
+        errors = run.log.with_name(".ssh.txt")
         errors.touch()
-        there = self.ssh.argv(RUN, self.word, self.directory, self.tenths, *argv)
-        sieve = Sieve(self.word.encode() + b" ", control.feed)
+        there = self.ssh.argv(RUN, self.word, self.directory, self.tenths, *run.argv)
         life, end = os.pipe()
         with os.fdopen(end, "wb") as ours:
             try:
                 outcome = run_process(
                     ("/bin/sh", "-c", _APART, "trex-tui", str(errors), *there),
-                    control.log,
-                    control.stop,
-                    sieve.feed,
-                    lambda _: control.tick(None),
-                    timeout_s=control.timeout_s,
-                    grace_s=control.grace_s + _SLACK_S,
+                    run.log,
+                    stop,
+                    feed,
+                    lambda _: tick(),
+                    timeout_s=timeout_s,
+                    grace_s=grace_s + _SLACK_S,
                     stdin=life,
                     ask=ours.close,  # its last messages arrive, too
                 )
             finally:
                 os.close(life)
-        sieve.close()
         text = errors.read_text(encoding="utf-8", errors="replace")
         errors.unlink()
-        ended = cut_end(control.log, self.word)
+        ended = re.search(rf"^{self.word} (\d+) ([01])$", text, re.MULTILINE)
         if ended is not None:
-            code, left = ended
+            code = int(ended[1])
             signal = code - 128 if code > 128 else None
             outcome = replace(
-                outcome, exit_code=None if signal else code, signal=signal, children=left, is_gone=True
+                outcome,
+                exit_code=None if signal else code,
+                signal=signal,
+                children=int(ended[2]),
+                is_gone=True,
             )
-        elif not outcome.stopped:
+        if outcome.stopped:
+            return outcome, None
+        if ended is None:
             return outcome, self._describe_loss(describe_refusal(text, self.ssh.host) if text.strip() else "")
-        return outcome, None
+        if outcome.exit_code == 0 and self.is_kept:
+            self._bring_back(run)
+        # Else the files may have been deleted while they were fetched.
+        return outcome, None if self.is_kept else self._describe_loss("its directory there is gone")
 
     def _describe_loss(self, why: str) -> RunVerdict:
         if self.close():
@@ -531,7 +466,7 @@ class RemoteMachine(Machine):
             self._engine = self._ask_engine(str(there.engine))
             pairs += [(str(there.engine), run.engine)] if self.with_engine else []
         if pairs:
-            self._fetch(pairs, self._engine[0] if run.role == BUILD and self._engine else None)
+            self._fetch(pairs)
         cache, remote = self.options.timing_cache, f"{self.directory}/timing.cache"
         if cache is not None and any(word.endswith(f"={remote}") for word in there.argv):
             try:
@@ -544,26 +479,16 @@ class RemoteMachine(Machine):
             return {}
         try:
             remote = str(self._there[build.log].engine)
-            stop = _LaterStop(self.own_stop, self.own_stop.times)
-            self._fetch([(remote, build.engine)], self._engine[0], stop)
+            self._fetch([(remote, build.engine)], LaterStop(self.own_stop, self.own_stop.times))
             return describe_file(build.engine)
         except (TrexError, OSError) as error:
             self.note(f"the engine was not copied back: {error}")
             return {}
 
-    def _fetch(
-        self,
-        pairs: Sequence[tuple[str, Path]],
-        total_bytes: int | None = None,
-        stop: StopRequest | None = None,
-    ) -> None:
-        """Fetch files; progress is reported if their size is known."""
+    def _fetch(self, pairs: Sequence[tuple[str, Path]], stop: StopRequest | None = None) -> None:
         stream = self.ssh.stream(stop or self.stop, FETCH, self.word, *(remote for remote, _ in pairs))
-        tick = None
-        if total_bytes is not None:
-            tick = self._observe_transfer(f"fetching {pairs[0][1].name} from {self.ssh.host}", total_bytes)
         with contextlib.closing(stream):
-            unpack(_count(stream, tick), [local for _, local in pairs], self.ssh.host)
+            unpack(stream, [local for _, local in pairs], self.ssh.host)
 
     def _ask_engine(self, engine: str) -> tuple[int, str | None, bytes] | None:
         output = self.ssh.call(self.stop, ENGINE, self.word, engine, str(_HEAD_BYTES))

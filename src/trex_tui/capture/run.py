@@ -5,26 +5,24 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from trex_tui.artifacts.manifest import NO_GRAPH
+from trex_tui.artifacts.manifest import NO_GRAPH, HostState, changes, read_host_state
 from trex_tui.artifacts.write import refuse
-from trex_tui.capture.clocks import CLOCKS, MEMORY_CLOCK, POWER_LIMIT, GpuSetting, hold_setting
-from trex_tui.capture.machine import describe_changes
-from trex_tui.capture.monitor import RunMonitor, find_gpu, watch
+from trex_tui.capture.clocks import hold_clocks
+from trex_tui.capture.machine import Machine, run_trtexec
+from trex_tui.capture.monitor import RunMonitor, find_gpu
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import BUILD, PROFILE, RunPlan
 from trex_tui.capture.process import GRACE_S, INTERRUPTED, ProcessOutcome, Stop
-from trex_tui.capture.progress import RunProgress
-from trex_tui.capture.record import CaptureRecord, describe_file, read_build
-from trex_tui.capture.runner import Machine, run_trtexec
-from trex_tui.capture.staging import Names, Workspace
+from trex_tui.capture.record import CaptureRecord, read_build
+from trex_tui.capture.staging import Names, Workspace, describe_file
 from trex_tui.capture.trtexec import Trtexec
-from trex_tui.capture.verdict import CUDA_GRAPH, LOST, RunVerdict
+from trex_tui.capture.verdict import CUDA_GRAPH, LOST, RunProgress, RunVerdict
 from trex_tui.errors import TrexError
 from trex_tui.text import format_bytes, plural
 
@@ -39,8 +37,8 @@ class CaptureObserver(Protocol):
     def begin(self, run: RunPlan, number: int, total: int) -> None:
         """A run starts: `number` of `total`, from 1."""
 
-    def progress(self, seen: RunProgress, elapsed_s: float, rss_bytes: int | None) -> None:
-        """Called several times a second; `rss_bytes` is the memory of the process."""
+    def progress(self, seen: RunProgress, elapsed_s: float) -> None:
+        """Called several times a second."""
 
     def end(self, outcome: ProcessOutcome, verdict: RunVerdict) -> None:
         """A run has ended."""
@@ -57,8 +55,7 @@ class CaptureRequest:
         outdir, name: Directory and name of the set.
         force: Replace an existing set.
         timeout_s: Longest duration of one run of trtexec.
-        lock_clocks, memory_clock: `max` or MHz; None leaves the clocks unchanged.
-        power_limit: Watts; None leaves it unchanged.
+        lock_clocks: `max` or MHz; None leaves the clocks unchanged.
         monitor_ms: Milliseconds between samples of power and clocks; None takes none.
         grace_s: Time between SIGTERM and SIGKILL.
     """
@@ -69,17 +66,8 @@ class CaptureRequest:
     force: bool = False
     timeout_s: float | None = None
     lock_clocks: str | None = None
-    memory_clock: str | None = None
-    power_limit: int | None = None
     monitor_ms: int | None = None
     grace_s: float = GRACE_S
-
-    @property
-    def gpu_settings(self) -> list[tuple[GpuSetting, str]]:
-        """The GPU settings to hold while trtexec runs, in the order in which they are set."""
-        power = None if self.power_limit is None else str(self.power_limit)
-        asked = ((POWER_LIMIT, power), (MEMORY_CLOCK, self.memory_clock), (CLOCKS, self.lock_clocks))
-        return [(setting, value) for setting, value in asked if value is not None]
 
     @property
     def names(self) -> Names:
@@ -230,7 +218,7 @@ class _Capture:
             self.view.note(NO_DEVICE)
         record.before = self.machine.probe()
         if self.request.monitor_ms is not None:  # refuses before anything is built
-            find_gpu(options.measured_device(), record.before, self.machine.clock_driver())
+            find_gpu(options.measured_device(), record.before, self.machine.shell, self.machine.stop)
         record.remote = self.machine.document()
         model = Path(options.model)
         if (size := model.stat().st_size) > _LARGE_BYTES:
@@ -241,27 +229,20 @@ class _Capture:
         if not options.builds:
             record.engine = dict(record.model)
             self._inherit_build()
-        held: list[list[str]] = []
-        with contextlib.ExitStack() as stack:
-            for setting, asked in self.request.gpu_settings:
-                held.append(self._hold(stack, setting, asked))
+        if self.request.lock_clocks is None:
+            return self._run_all() or self._complete([])
+        device, machine = options.measured_device(), self.machine
+        with hold_clocks(self.request.lock_clocks, device, record.before, machine.shell, machine.stop) as (
+            record.clocks,
+            sentences,
+        ):
+            self.view.note(sentences[0])
+            record.remarks.extend(() if record.clocks.is_locked else sentences)
             failure = self._run_all()
-        # Sentences after the first of each setting were added when it ended.
-        later = [text for sentences in held for text in sentences[1:]]
+        later = sentences[1:]  # added when they were released
         if failure is not None:
             return replace(failure, remarks=(*failure.remarks, *later))
         return self._complete(later)
-
-    def _hold(self, stack: contextlib.ExitStack, setting: GpuSetting, asked: str) -> list[str]:
-        """Hold a GPU setting as long as the stack; return sentences about it, which may grow until then."""
-        record, device = self.record, self.request.options.measured_device()
-        driver = self.machine.clock_driver()
-        held, sentences = stack.enter_context(hold_setting(setting, asked, device, record.before, driver))
-        record.held.append(held)
-        for text in sentences:
-            self.view.note(text)
-        record.remarks.extend(() if held.is_locked else sentences)
-        return sentences
 
     def _run_all(self) -> CaptureResult | None:
         """Execute every run up to the first failure; None if all passed."""
@@ -276,7 +257,7 @@ class _Capture:
         """Write the set after all runs have passed."""
         record = self.record
         record.status, record.ended = "complete", datetime.now(timezone.utc)
-        record.remarks += [*describe_changes(record.before, record.after or {}), *sentences]
+        record.remarks += [*_describe_changes(record.before, record.after or {}), *sentences]
         record.remarks = list(dict.fromkeys(record.remarks))
         record.write(self.names)
         return CaptureResult(
@@ -336,7 +317,14 @@ class _Capture:
     def _run(self, run: RunPlan, number: int) -> tuple[RunVerdict, RunProgress]:
         run.log.parent.mkdir(exist_ok=True)
         self.view.begin(run, number, len(self.runs))
-        with watch(self._make_monitor(run), self.view.progress) as (monitor, observe):
+        monitor = self._make_monitor(run)
+
+        def observe(seen: RunProgress, elapsed_s: float) -> None:
+            if monitor is not None:
+                monitor.note_stage(seen)
+            self.view.progress(seen, elapsed_s)
+
+        with monitor or contextlib.nullcontext():
             outcome, verdict, progress = run_trtexec(
                 self.machine,
                 run,
@@ -364,7 +352,7 @@ class _Capture:
         if self.request.monitor_ms is None or run.role != PROFILE:
             return None
         device = self.request.options.measured_device()
-        gpu = find_gpu(device, self.record.before, self.machine.clock_driver())
+        gpu = find_gpu(device, self.record.before, self.machine.shell, self.machine.stop)
         target = self.names.file("monitor.csv", run.number)
         return RunMonitor(self.machine.shell, gpu, self.request.monitor_ms, target)
 
@@ -393,6 +381,12 @@ class _Capture:
             list(dict.fromkeys(record.remarks)),
             engine=engine if engine is not None and engine.is_file() else None,
         )
+
+
+def _describe_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Return sentences about changes between two states of the machine that make numbers doubtful."""
+    old, new = read_host_state(before) or HostState(), read_host_state(after) or HostState()
+    return [text for _, text in changes(old, new)]
 
 
 def _describe_os_error(error: OSError, path: Path) -> str:

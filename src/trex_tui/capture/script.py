@@ -1,17 +1,19 @@
-"""Render the commands of a capture as a POSIX shell script, for `--dry-run`.
+"""Quote commands for people and for shells, and render those of a capture as a POSIX shell script, for `--dry-run`.
 
 The script writes the files of the capture, except the manifest, which trex-tui writes.
 """
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from trex_tui._version import __version__
-from trex_tui.capture.clocks import MAX, GpuSetting
+from trex_tui.capture.clocks import HIGHEST_CLOCK, MAX
+from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import BUILD, RunPlan
-from trex_tui.capture.quoting import as_operand, command_line, shell_word
 from trex_tui.capture.run import CaptureRequest
 from trex_tui.text import printable
 
@@ -32,15 +34,68 @@ _COUNTS = "nvidia-smi counts all GPUs, so that another would be changed"
 _ON_EXIT = "trap restore EXIT; trap 'exit 129' HUP; trap 'exit 130' INT; trap 'exit 143' TERM"
 
 
-def render_script(
-    request: CaptureRequest, runs: Sequence[RunPlan], settings: Sequence[tuple[GpuSetting, str]], title: str
-) -> str:
+def quote(argument: str) -> str:
+    """Quote one argument for people. What a terminal would act on, and bytes that are no UTF-8, become `$'\\033'`, which
+    bash, zsh and ksh understand.
+    """
+    if argument.isprintable():
+        return shlex.quote(argument)
+    return "$'" + "".join(map(_escape, argument)) + "'"
+
+
+def _escape(char: str) -> str:
+    if char in "\\'":
+        return f"\\{char}"
+    if char == "\n":
+        return "\\n"
+    return char if char.isprintable() else _octal(char)
+
+
+def _octal(char: str) -> str:
+    """Return the bytes of a character as octal escapes: a hexadecimal escape would swallow following digits."""
+    try:
+        data = os.fsencode(char)
+    except UnicodeEncodeError:
+        data = char.encode("utf-8", errors="surrogatepass")
+    return "".join(f"\\{byte:03o}" for byte in data)
+
+
+def command_line(argv: Sequence[str]) -> str:
+    """Return the whole command on one line, for people."""
+    return " ".join(map(quote, argv))
+
+
+def shell_word(text: str) -> str:
+    """Quote a word for any POSIX shell, on one line; `$nl` is a newline.
+
+    Control characters and bytes that are not UTF-8 are made by `printf`.
+    """
+    if text and all((char.isalnum() and char.isascii()) or char in "@%+=:,./-_" for char in text):
+        return text
+    pieces: list[str] = []
+    plain = ""
+    for char in text:
+        if char.isprintable() and char != "'":
+            plain += char
+            continue
+        pieces += [f"'{plain}'"] if plain else []
+        plain = ""
+        pieces.append({"'": "\\'", "\n": '"$nl"'}.get(char) or f"\"$(printf '{_octal(char)}')\"")
+    pieces += [f"'{plain}'"] if plain or not pieces else []
+    return "".join(pieces)
+
+
+def as_operand(path: str) -> str:
+    """Return a path that no program mistakes for an option."""
+    return f"./{path}" if path.startswith("-") else path
+
+
+def render_script(request: CaptureRequest, runs: Sequence[RunPlan], title: str) -> str:
     """Return the script.
 
     Args:
         request: The capture, or the first of a sweep.
         runs: All runs, with their final paths.
-        settings: GPU settings to hold.
         title: Subject of the capture, for the comment at the top.
     """
     files = [path for run in runs for path in (run.log, *_list_files(run))]
@@ -51,7 +106,7 @@ def render_script(
         *(() if request.force else (f"absent {_join(files)}",)),
         f"mkdir -p -- {_join(folders)}",
         "exec 4>&1",
-        *_hold(settings, request.options.measured_device() or 0),
+        *(() if request.lock_clocks is None else _hold(request.lock_clocks, request.options)),
     ]
     for run in runs:
         words = " ".join(shell_word(word) for word in (*limit, *run.argv))
@@ -77,26 +132,12 @@ def _join(paths: Sequence[Path] | dict[Path, None]) -> str:
     return " ".join(shell_word(as_operand(str(path))) for path in paths)
 
 
-def _hold(settings: Sequence[tuple[GpuSetting, str]], device: int) -> Iterator[str]:
-    """Yield the lines that change settings, and restore them at the end; the highest clock or old limit is read then."""
-    smi = f"nvidia-smi -i {device}"
-    changes, restores = [], []
-    if settings:
-        yield "export CUDA_DEVICE_ORDER=PCI_BUS_ID  # the order in which nvidia-smi counts"
-        yield f'[ -z "${{CUDA_VISIBLE_DEVICES:-}}" ] || fail 2 "unset CUDA_VISIBLE_DEVICES: {_COUNTS}"'
-    for setting, asked in settings:
-        query = f"{smi} --query-gpu={setting.query} --format=csv,noheader,nounits"
-        failed = f"|| echo 'the {setting.noun} {setting.verb} not {setting.done}' >&2"
-        if not setting.restore:
-            yield f"before=$({query})"
-            changes.append(f"{smi} {setting.change} {asked} {failed}")
-            restores.append(f'{smi} {setting.change} "$before"')
-            continue
-        value = '"$mhz,$mhz"' if asked == MAX else f"{asked},{asked}"
-        read = f"mhz=$({query}); " if asked == MAX else ""
-        changes.append(f"{read}{smi} {setting.change} {value} {failed}")
-        restores.append(f"{smi} {setting.restore}")
-    if changes:
-        yield f"restore() {{ {'; '.join(reversed(restores))}; }}"
-        yield _ON_EXIT
-        yield from changes
+def _hold(asked: str, options: CaptureOptions) -> Iterator[str]:
+    """Yield the lines that lock the clocks, and restore them at the end; the highest clock is read then."""
+    smi = f"nvidia-smi -i {options.measured_device() or 0}"
+    yield "export CUDA_DEVICE_ORDER=PCI_BUS_ID  # the order in which nvidia-smi counts"
+    yield f'[ -z "${{CUDA_VISIBLE_DEVICES:-}}" ] || fail 2 "unset CUDA_VISIBLE_DEVICES: {_COUNTS}"'
+    yield f"restore() {{ {smi} -rgc; }}"
+    yield _ON_EXIT
+    yield f"mhz=$({smi} {' '.join(HIGHEST_CLOCK)})" if asked == MAX else f"mhz={asked}"
+    yield f"{smi} -lgc \"$mhz,$mhz\" || echo 'the GPU clocks are not locked' >&2"

@@ -14,13 +14,22 @@ import shlex
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 from trex_tui.capture.process import StopRequest
 from trex_tui.errors import TrexError
+
+# Scripts, here and in the modules that run them, are for POSIX sh only, each on one line. busybox rejects
+# `kill -s TERM -- -1`, though POSIX allows it, hence `kill -TERM -1`; ksh adds 256 to a signal, others 128. The first
+# argument of every script is a random word that marks its own output: no program can print it by chance or by intent.
+WITHIN: Final = (
+    # Runs a program for so many seconds at most.
+    'within() { s=$1; shift; if command -v timeout >/dev/null; then timeout -s KILL "$s" "$@"; '
+    'else "$@"; fi </dev/null 2>&1; }; '
+)
 
 CONFIG_VARIABLE = "TREX_TUI_SSH_CONFIG"
 """A configuration file that replaces ~/.ssh/config, as with `ssh -F`."""
@@ -112,12 +121,7 @@ class Shell:
             raise RemoteError(f"{argv[0]} cannot be started: {error}") from None
 
     def call(
-        self,
-        stop: StopRequest | None,
-        script: str,
-        *arguments: str,
-        source: Path | None = None,
-        tick: Callable[[int], None] = lambda _: None,
+        self, stop: StopRequest | None, script: str, *arguments: str, source: Path | None = None
     ) -> bytes:
         """Return the output of a script.
 
@@ -126,36 +130,24 @@ class Shell:
             script: Script for `/bin/sh`.
             arguments: Its `$1`, …
             source: File for its standard input; None for no input.
-            tick: Receives the number of bytes read several times a second.
 
         Raises:
             RemoteError: The script or the connection failed.
             OSError: The file cannot be read.
         """
-        return b"".join(self.stream(stop, script, *arguments, source=source, tick=tick))
+        return b"".join(self.stream(stop, script, *arguments, source=source))
 
     def stream(
-        self,
-        stop: StopRequest | None,
-        script: str,
-        *arguments: str,
-        source: Path | None = None,
-        tick: Callable[[int], None] = lambda _: None,
+        self, stop: StopRequest | None, script: str, *arguments: str, source: Path | None = None
     ) -> Generator[bytes, None, None]:
-        """Yield the output of a script, in pieces as they arrive.
-
-        Raises:
-            RemoteError: As `call`.
-            OSError: As `call`.
-        """
+        """Yield the output of a script in pieces as they arrive; otherwise as `call`."""
         with (
             tempfile.TemporaryFile() as stderr,
             (source or Path(os.devnull)).open("rb", buffering=0) as taken,
         ):
             process = self.start(self.argv(script, *arguments), taken, stderr)
             try:
-                # The process shares this open file and moves its position.
-                yield from _read_pieces(process, stop, lambda: tick(taken.tell()) if source else None)
+                yield from _read_pieces(process, stop)
                 code = process.wait(_END_S)
             except subprocess.TimeoutExpired:
                 raise ConnectionLostError(
@@ -214,13 +206,10 @@ class Shell:
         return RemoteError(f"{self.name}: {last_line(text) or f'a command failed with exit code {code}'}")
 
 
-def _read_pieces(
-    process: subprocess.Popen[bytes], stop: StopRequest | None, tick: Callable[[], None]
-) -> Iterator[bytes]:
+def _read_pieces(process: subprocess.Popen[bytes], stop: StopRequest | None) -> Iterator[bytes]:
     assert process.stdout is not None
     pipe = process.stdout.fileno()
     while stop is None or not stop.times:
-        tick()
         if not select.select([pipe], [], [], _POLL_S)[0]:
             continue
         data = os.read(pipe, _CHUNK)

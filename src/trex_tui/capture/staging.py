@@ -17,7 +17,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from trex_tui.artifacts.stems import engine_stem, is_canonical
 from trex_tui.errors import TrexError, describe_os_error
@@ -356,3 +356,16 @@ def list_files(directory: Path) -> Iterator[Path]:
     for path in sorted(directory.rglob("*")):
         if path.is_file() and path.name != _LOCK:
             yield path
+
+
+def describe_file(path: Path) -> dict[str, Any]:
+    """Return size and digest of a file.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return {"bytes": path.stat().st_size, "sha256": digest.hexdigest()}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trex_tui.capture.onnx_header import OnnxHeader
 from trex_tui.capture.options import (
@@ -16,47 +15,29 @@ from trex_tui.capture.options import (
     parse_shapes,
 )
 from trex_tui.capture.plan import OWN_FLAGS
-from trex_tui.capture.run import CaptureRequest
 from trex_tui.errors import TrexError
 from trex_tui.text import printable
 
 _PRECISION, _BATCH = "precision", "batch"
 _FLAG = re.compile(r"[A-Za-z][A-Za-z0-9]*")
-_WHOLE = re.compile(r"[0-9]{1,9}")
-_ON, _OFF = "on", "off"
+_VALUE = re.compile(r"[A-Za-z0-9.+:_-]{1,100}")
 _REFUSED = {
     **dict.fromkeys(
-        ("--shapes", "--minShapes", "--optShapes", "--maxShapes", "--profile"),
+        ("shapes", "minShapes", "optShapes", "maxShapes", "profile"),
         "only the batch of the shapes can be swept; write batch=1,8",
     ),
     **dict.fromkeys(
-        (
-            *("--calib", "--loadInputs", "--timingCacheFile", "--tempdir", "--plugins", "--staticPlugins"),
-            *("--dynamicPlugins", "--setPluginsToSerialize", "--leanDLLPath", "--remoteAutoTuningConfig"),
-        ),
+        ("calib", "loadInputs", "timingCacheFile", "tempdir", "plugins", "staticPlugins", "dynamicPlugins"),
         "takes files; run one capture for each",
     ),
-    "--device": "clocks and power apply to one GPU; run one capture for each GPU",
-    **dict.fromkeys(OWN_FLAGS, "capture sets it; remove it"),
+    **dict.fromkeys(("device", "useDLACore"), "one capture uses one device; run one capture for each"),
+    **{flag.lstrip("-"): "capture sets it; remove it" for flag in OWN_FLAGS},
 }
 _MOST_POINTS = 100
-_LONGEST_NAME = 120
 
 
-@dataclass(frozen=True, slots=True)
-class SweepPoint:
-    """One value of a sweep.
-
-    Attributes:
-        name: Name of its directory: `fp16`, `batch8`.
-    """
-
-    name: str
-    request: CaptureRequest
-
-
-def plan_points(request: CaptureRequest, text: str, header: OnnxHeader | None) -> list[SweepPoint]:
-    """Return the captures of a sweep, in the order of its values.
+def plan_points(options: CaptureOptions, text: str, header: OnnxHeader | None) -> dict[str, CaptureOptions]:
+    """Return the captures of a sweep, in the order of its values, by the names of their directories: `fp16`, `batch8`.
 
     Args:
         text: `fp16,int8`, `batch=1,8` or `avgTiming=4,8`.
@@ -71,58 +52,39 @@ def plan_points(request: CaptureRequest, text: str, header: OnnxHeader | None) -
         raise TrexError(
             f"--sweep {text}: not a trtexec option; write fp16,int8 or batch=1,8 or avgTiming=4,8"
         )
-    if why := _REFUSED.get(f"--{axis}"):
+    if why := _REFUSED.get(axis):
         raise TrexError(f"--sweep {axis}: {why}")
-    points: list[SweepPoint] = []
+    points: dict[str, CaptureOptions] = {}
     for value in values.split(","):
-        if not value or not value.isprintable() or " " in value:
-            raise TrexError(
-                f"--sweep {text}: a value is empty or has a space; write values as in batch=1,8,32"
-            )
-        options = _apply(request.options, axis, value, header)
-        folder = _name_folder(axis, value)
-        if folder.lower() in (point.name.lower() for point in points):
+        if _VALUE.fullmatch(value) is None:
+            raise TrexError(f"--sweep {printable(text)}: not a value: {printable(value)!r}; as in batch=1,8")
+        folder = value.replace(":", "_")
+        if axis != _PRECISION:
+            folder = f"{axis}{folder}" if value[0].isdigit() else f"{axis}-{folder}"
+        if folder.lower() in map(str.lower, points):
             raise TrexError(f"--sweep {text}: {value} is repeated; leave it out once")
-        points.append(SweepPoint(folder, replace(request, options=options, outdir=request.outdir / folder)))
+        points[folder] = _apply(options, axis, value, header)
     if len(points) > _MOST_POINTS:
         raise TrexError(f"--sweep: more than {_MOST_POINTS} values; use fewer")
     return points
-
-
-def _name_folder(axis: str, value: str) -> str:
-    text = re.sub(r"[^A-Za-z0-9.+-]", "_", value)
-    if axis != _PRECISION:
-        text = f"{axis}{text}" if text[0].isdigit() else f"{axis}-{text}"
-    if len(os.fsencode(text)) > _LONGEST_NAME:
-        raise TrexError(f"--sweep: {text} is too long for a directory name; shorten the value")
-    return text
 
 
 def _apply(options: CaptureOptions, axis: str, value: str, header: OnnxHeader | None) -> CaptureOptions:
     if axis == _PRECISION:
         return _with_precision(options, value)
     if axis == _BATCH:
-        if _WHOLE.fullmatch(value) is None or not int(value):
+        if not value.isdecimal() or not int(value):
             raise TrexError(f"--sweep batch={value}: not a whole number from 1; write batch=1,8")
         changed = replace(options, shapes=format_shapes(_shapes_of_batch(options, int(value), header)))
         check_shapes(changed, header)
         return changed
     flag = f"--{axis}"
-    if flag == "--useDLACore":
-        if options.dla is not None:
-            raise TrexError(f"--dla and --sweep {axis}: the same option of trtexec; remove one")
-        if _WHOLE.fullmatch(value) is None:
-            raise TrexError(f"--sweep {axis}={value}: not a number; write useDLACore=0,1")
-        return replace(options, dla=int(value))
-    word = {_ON: flag, _OFF: ""}.get(value, f"{flag}={value}")
-    return replace(options, swept=SweptFlag(flag, word))
+    return replace(options, swept=SweptFlag(flag, {"on": flag, "off": ""}.get(value, f"{flag}={value}")))
 
 
 def _with_precision(options: CaptureOptions, value: str) -> CaptureOptions:
     parts = value.split("+")
-    if parts not in (["fp32"], ["best"]) and not (
-        set(parts) <= set(PRECISIONS) - {"best"} and len(set(parts)) == len(parts)
-    ):
+    if parts not in (["fp32"], ["best"]) and not set(parts) <= set(PRECISIONS) - {"best"}:
         known = ", ".join(("fp32", *PRECISIONS))
         raise TrexError(f"--sweep {value}: not a precision; choose {known}, or join some as in fp16+int8")
     if not options.builds:

@@ -14,7 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -22,7 +22,7 @@ from pathlib import Path
 from trex_tui.artifacts.manifest import cut
 from trex_tui.buildlog.failures import recognise
 from trex_tui.buildlog.lines import find_banner, is_rtx_version
-from trex_tui.capture.failures import name_signal, signal_remedy
+from trex_tui.capture.process import name_signal, signal_remedy
 from trex_tui.errors import TrexError
 from trex_tui.text import printable
 
@@ -38,8 +38,6 @@ _OLDEST: Version = (8, 2)
 _BUILDER = Path(__file__).with_name("builder.py")
 _HELP_TIMEOUT_S = 120
 """The first start loads gigabytes of libraries, on a Jetson from an SD card."""
-_PATIENCE_S = 5.0
-"""Delay before a note names what is awaited."""
 _LONGEST_QUOTE = 400
 
 
@@ -249,7 +247,6 @@ def ask(
     path: Path,
     found_by: str = "",
     environ: Mapping[str, str] | None = None,
-    note: Callable[[str], None] = lambda _: None,
     command: Sequence[str] = (),
 ) -> Trtexec:
     """Run the program with `--help` and parse what it prints.
@@ -258,7 +255,6 @@ def ask(
         path: The program.
         found_by: How it was found.
         environ: Its environment; None is that of this process.
-        note: Receives a message if it takes long.
         command: The words that start it, if not the program itself.
 
     Raises:
@@ -273,7 +269,7 @@ def ask(
             env=None if environ is None else dict(environ),
         ) as process:
             try:
-                output = _read_output(process, path, note)
+                output = process.communicate(timeout=_HELP_TIMEOUT_S)[0]
             finally:
                 if process.poll() is None:
                     process.kill()
@@ -287,14 +283,6 @@ def ask(
     code = process.returncode
     text = output.decode("utf-8", errors="replace")
     return understand(text, path, found_by, 128 - code if code < 0 else code, command)
-
-
-def _read_output(process: subprocess.Popen[bytes], path: Path, note: Callable[[str], None]) -> bytes:
-    try:
-        return process.communicate(timeout=_PATIENCE_S)[0]
-    except subprocess.TimeoutExpired:
-        note(f"waiting for {path} --help, up to {_HELP_TIMEOUT_S} s")
-    return process.communicate(timeout=_HELP_TIMEOUT_S - _PATIENCE_S)[0]
 
 
 # The search
@@ -311,7 +299,6 @@ def find_builder(
     wanted: str,
     given: str | None = None,
     environ: Mapping[str, str] = os.environ,
-    note: Callable[[str], None] = lambda _: None,
 ) -> Trtexec:
     """Find what builds and measures on this machine.
 
@@ -323,21 +310,19 @@ def find_builder(
         TrtexecNotFoundError: There is none; the message says how to get it.
     """
     if wanted == "trtexec" or (wanted == "auto" and (given or environ.get("TRTEXEC"))):
-        return find_trtexec(given, environ, note=note)
+        return find_trtexec(given, environ)
     if wanted == "python":
-        return find_python(environ, note)
+        return find_python(environ)
     try:
-        return find_trtexec(given, environ, note=note)
+        return find_trtexec(given, environ)
     except TrtexecNotFoundError as error:
         try:
-            return find_python(environ, note)
+            return find_python(environ)
         except TrtexecNotFoundError as other:
             raise TrtexecNotFoundError(f"{error}; {other}") from None
 
 
-def find_python(
-    environ: Mapping[str, str] | None = None, note: Callable[[str], None] = lambda _: None
-) -> Trtexec:
+def find_python(environ: Mapping[str, str] | None = None) -> Trtexec:
     """Return `builder.py`, run by this Python.
 
     Raises:
@@ -345,7 +330,7 @@ def find_python(
     """
     command = (sys.executable, str(_BUILDER))
     try:
-        return ask(Path(sys.executable), PYTHON_API, environ, note, command)
+        return ask(Path(sys.executable), PYTHON_API, environ, command)
     except TrtexecNotFoundError as error:
         reason = str(error).partition("--help fails: ")[2].removeprefix("exit code 2: ")
         raise TrtexecNotFoundError(reason or str(error)) from None
@@ -355,7 +340,6 @@ def find_trtexec(
     given: str | None = None,
     environ: Mapping[str, str] = os.environ,
     root: Path = Path("/"),
-    note: Callable[[str], None] = lambda _: None,
 ) -> Trtexec:
     """Find the trtexec to use.
 
@@ -363,19 +347,18 @@ def find_trtexec(
         given: Program, or its directory, chosen by the user. Then nothing else is searched.
         environ: Environment with `TRTEXEC`, `PATH`, `TENSORRT_ROOT` and `HOME`.
         root: Replaces `/`.
-        note: Receives a message if the search takes long.
 
     Raises:
         TrtexecNotFoundError: There is none, or the chosen one cannot be used.
     """
     if given:
-        return ask(_named(given, "--trtexec"), "--trtexec", environ, note)
+        return ask(_named(given, "--trtexec"), "--trtexec", environ)
     if environ.get("TRTEXEC"):
-        return ask(_named(environ["TRTEXEC"], "$TRTEXEC"), "$TRTEXEC", environ, note)
+        return ask(_named(environ["TRTEXEC"], "$TRTEXEC"), "$TRTEXEC", environ)
     refused: list[str] = []
     for path, found_by in list_candidates(environ, root):
         try:
-            return ask(path, found_by, environ, note)
+            return ask(path, found_by, environ)
         except TrtexecNotFoundError as error:
             refused.append(str(error))
     if refused:

@@ -150,7 +150,7 @@ def _compare(options: argparse.Namespace, request: AccuracyRequest, stop: Stop) 
 
     if request.needs_trtexec and os.name != "posix":
         raise TrexError("trtexec runs on Linux only; elsewhere compare two ONNX models")
-    trtexec = find_trtexec(options.trtexec, note=complain) if request.needs_trtexec else None
+    trtexec = find_trtexec(options.trtexec) if request.needs_trtexec else None
     told_s = -_HEARTBEAT_S
 
     def observe(step: str, _: int, __: int) -> None:

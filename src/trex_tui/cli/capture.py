@@ -195,9 +195,6 @@ def _add_measurement(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--shapes", metavar="SPEC", help="shapes to measure; default: --opt-shapes")
     group.add_argument("--profile-index", type=whole, metavar="N", help="optimization profile to measure")
     group.add_argument(
-        "--load-inputs", metavar="INPUT:FILE,…", help="read inputs from files instead of using random values"
-    )
-    group.add_argument(
         "--warmup", dest="warmup_ms", type=whole, metavar="MS", help="warm-up; default: trtexec's, 200 ms"
     )
     group.add_argument(
@@ -215,17 +212,13 @@ def _add_measurement(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--data-transfers", action="store_true", help="include copies to and from the host")
     group.add_argument("--repeat", type=positive, default=1, metavar="N", help="number of profile runs")
-    for option, what in (("--lock-clocks", "GPU clock"), ("--memory-clock", "memory clock")):
-        group.add_argument(
-            option,
-            nargs="?",
-            const="max",
-            type=_clock,
-            metavar="MHZ|max",
-            help=f"lock the {what} with nvidia-smi during the runs; not on a Jetson",
-        )
     group.add_argument(
-        "--power-limit", type=positive, metavar="W", help="set the power limit for the runs, then restore it"
+        "--lock-clocks",
+        nargs="?",
+        const="max",
+        type=_clock,
+        metavar="MHZ|max",
+        help="lock the GPU clocks with nvidia-smi during the runs; not on a Jetson",
     )
     group.add_argument(
         "--monitor",
@@ -305,8 +298,6 @@ def _make_request(options: argparse.Namespace) -> CaptureRequest:
         force=options.force,
         timeout_s=options.timeout,
         lock_clocks=options.lock_clocks,
-        memory_clock=options.memory_clock,
-        power_limit=options.power_limit,
         monitor_ms=options.monitor_ms,
     )
 
@@ -356,18 +347,21 @@ def _print_script(options: argparse.Namespace, request: CaptureRequest, header: 
         if options.release is not None:
             trtexec = stated_trtexec(options.release, Path(options.trtexec or "trtexec"))
         else:
-            trtexec = find_builder(options.builder, options.trtexec, note=complain)
+            trtexec = find_builder(options.builder, options.trtexec)
     except TrtexecNotFoundError as error:
         raise TrtexecNotFoundError(f"{error}; or name its version: --dry-run --for 10.4") from None
     requests = [request]
     if options.sweep:
-        requests = [point.request for point in plan_points(request, options.sweep, header)]
+        points = plan_points(request.options, options.sweep, header)
+        requests = [
+            replace(request, options=one, outdir=request.outdir / name) for name, one in points.items()
+        ]
     from trex_tui.capture.plan import make_plan
 
     fitted = [one.fitted(trtexec) for one in requests]
     runs = [run for one in fitted for run in make_plan(one.options, trtexec, one.names)]
     title = f"capture of {request.options.model} with {trtexec.name}"
-    sys.stdout.write(render_script(request, runs, request.gpu_settings, title))
+    sys.stdout.write(render_script(request, runs, title))
     if options.monitor_ms is not None:
         complain("note: --monitor has no effect on the script: it takes no samples")
     return ExitCode.OK
@@ -419,8 +413,9 @@ class _Command:
             if not self.options.sweep:
                 jobs.append(_Job(label, own, machine))
                 continue
-            points = plan_points(own, self.options.sweep, header)
-            jobs += [_Job(f"{label} {point.name}".strip(), point.request, machine) for point in points]
+            for name, wanted in plan_points(own.options, self.options.sweep, header).items():
+                point = replace(own, options=wanted, outdir=own.outdir / name)
+                jobs.append(_Job(f"{label} {name}".strip(), point, machine))
         return jobs
 
     def run(self) -> int:
@@ -446,7 +441,7 @@ class _Command:
         if self.options.sweep:
             self._end_sweep(complete)
         else:
-            from trex_tui.capture.quoting import quote
+            from trex_tui.capture.script import quote
 
             for outdir in complete:
                 sys.stdout.write(f"{quote(str(outdir))}\n")
@@ -480,7 +475,7 @@ class _Command:
             from trex_tui.capture.trtexec import find_builder
 
             if host not in self._known:
-                self._known[host] = find_builder(options.builder, options.trtexec, note=complain)
+                self._known[host] = find_builder(options.builder, options.trtexec)
             return capture(job.request, self._known[host], stop, view)
         from trex_tui.capture.remote import RemoteMachine, find_there
 
@@ -489,7 +484,6 @@ class _Command:
             stop,
             with_engine=options.with_engine,
             note=view.note,
-            observe=view.transfer,
             grace_s=job.request.grace_s,
         ) as machine:
             if host not in self._known:
@@ -499,7 +493,7 @@ class _Command:
 
     def _report(self, job: _Job, result: CaptureResult, view: CaptureView, stop: Stop) -> int:
         """Show the outcome of a capture; return its exit code."""
-        from trex_tui.capture.quoting import as_operand, command_line
+        from trex_tui.capture.script import as_operand, command_line
         from trex_tui.capture.verdict import LOST
         from trex_tui.report.views.capture import describe_build, list_errors
 
@@ -536,7 +530,7 @@ class _Command:
 
     def _say_next(self, job: _Job, engine: Path, view: CaptureView) -> None:
         """Print the command that measures an engine, with all that it needs to run as it stands."""
-        from trex_tui.capture.quoting import as_operand, command_line
+        from trex_tui.capture.script import as_operand, command_line
 
         known = self._known.get(job.ssh.host if job.ssh else "")
         if known is not None and known.devices == 0:
@@ -568,7 +562,7 @@ class _Command:
 
     def _end_sweep(self, complete: Sequence[Path]) -> None:
         """Print the table of engines of a sweep, and what is missing."""
-        from trex_tui.capture.quoting import as_operand, command_line
+        from trex_tui.capture.script import as_operand, command_line
 
         left = [job.label for job in self.jobs if job.request.outdir not in complete]
         if left:

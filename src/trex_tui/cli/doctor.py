@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +15,8 @@ from trex_tui.cli.results import Result, complain
 from trex_tui.errors import ExitCode, TrexError
 
 if TYPE_CHECKING:
-    from trex_tui.capture.doctor import Findings
+    from trex_tui.capture.machine import Host
+    from trex_tui.capture.trtexec import Trtexec
     from trex_tui.report.document import Document
 
 HELP = "Check whether this machine can capture"
@@ -44,72 +47,59 @@ def add_arguments(parser: CommandParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from trex_tui.capture.doctor import ALL
+    from trex_tui.capture.machine import ask_host
     from trex_tui.capture.process import stop_on_signals
-    from trex_tui.capture.remote import look_there
+    from trex_tui.capture.remote import find_there
     from trex_tui.capture.shell import make_connections
+    from trex_tui.capture.trtexec import find_builder
+    from trex_tui.report.document import Document
 
     if os.name != "posix":
         raise TrexError("capture runs on Linux only; doctor has nothing to check here")
     result = Result(options)
     if not options.host:
-        document = _examine(_look_here(options), "here", "This machine")
-        return max(result.write(document), _exit_code(document))
+        host = ask_host(outdir=Path(options.outdir or "results"), has_environment=True)
+        document = _examine(lambda: find_builder(options.builder, options.trtexec), host)
+        code = ExitCode.OK if document.data["can_capture"] == ALL else ExitCode.FINDINGS
+        return max(result.write(document), code)
     if options.outdir is not None:
         raise TrexError("--outdir is local; with --host, doctor checks the remote temporary directory")
-    from trex_tui.capture.doctor import Findings
-    from trex_tui.report.document import Document
-
     documents: list[Document] = []
     errors: list[str] = []
     with stop_on_signals() as stop:
         for ssh in make_connections(options.host):
+            find = partial(find_there, ssh, stop, options.trtexec)
             try:
-                found, host = look_there(ssh, stop, options.trtexec)
+                documents.append(_examine(find, ask_host(ssh, stop, has_environment=True), ssh.host))
             except (TrexError, OSError) as error:
                 errors.append(str(error))
                 documents.append(
                     Document("doctor", ssh.host, data={"can_capture": None, "error": str(error)})
                 )
-            else:
-                findings = Findings(found.trtexec, found.refusal, found.others, host)
-                documents.append(_examine(findings, f"on {ssh.host}", ssh.host))
             if stop.times:
                 complain("interrupted")
                 return stop.exit_code
     result.write(Document("doctor-hosts", "Machines", parts=documents, parts_key="hosts", version=2))
     for text in errors:
         complain(f"error: {text}")
-    return ExitCode.BAD_INPUT if errors else max(map(_exit_code, documents))
+    if errors:
+        return ExitCode.BAD_INPUT
+    can_all = all(document.data["can_capture"] == ALL for document in documents)
+    return ExitCode.OK if can_all else ExitCode.FINDINGS
 
 
-def _exit_code(document: Document) -> int:
-    from trex_tui.capture.doctor import ALL
-
-    return ExitCode.OK if document.data["can_capture"] == ALL else ExitCode.FINDINGS
-
-
-def _look_here(options: argparse.Namespace) -> Findings:
-    from trex_tui.capture.doctor import Findings
-    from trex_tui.capture.machine import ask_host
-    from trex_tui.capture.trtexec import TrtexecNotFoundError, find_builder, list_candidates
+def _examine(find: Callable[[], Trtexec], host: Host, name: str = "") -> Document:
+    from trex_tui.capture.doctor import Findings, conclude, examine
+    from trex_tui.capture.trtexec import TrtexecNotFoundError
+    from trex_tui.report.views.capture import describe_machine
 
     trtexec, refusal = None, ""
     try:
-        trtexec = find_builder(options.builder, options.trtexec, note=complain)
+        trtexec = find()
     except TrtexecNotFoundError as error:
-        refusal = str(error)
-    used = os.path.realpath(trtexec.path) if trtexec else None
-    others = [str(path) for path, _ in list_candidates(os.environ) if os.path.realpath(path) != used]
-    host = ask_host(outdir=Path(options.outdir or "results"), has_environment=True)
-    # If none can be used, the error lists those found.
-    return Findings(trtexec, refusal, others if trtexec else [], host)
-
-
-def _examine(findings: Findings, where: str, title: str) -> Document:
-    from trex_tui.capture.doctor import examine, find_scope, summarize
-    from trex_tui.report.views.capture import describe_machine
-
+        refusal = str(error).removeprefix(f"{name}: ")
+    findings = Findings(trtexec, refusal, host.document())
     checks = examine(findings)
-    scope = find_scope(findings, checks)
-    conclusion = summarize(scope, checks, where)
-    return describe_machine(title, scope, conclusion, checks, findings.trtexec, findings.host.document())
+    scope, conclusion = conclude(findings, checks, f"on {name}" if name else "here")
+    return describe_machine(name or "This machine", scope, conclusion, checks, trtexec, findings.facts)

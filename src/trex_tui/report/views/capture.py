@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
 from trex_tui._version import __version__
@@ -13,12 +13,11 @@ from trex_tui.artifacts.manifest import cut
 from trex_tui.capture.doctor import Check
 from trex_tui.capture.plan import RunPlan
 from trex_tui.capture.process import ProcessOutcome
-from trex_tui.capture.progress import RunProgress
 from trex_tui.capture.run import CaptureResult
 from trex_tui.capture.trtexec import Trtexec
-from trex_tui.capture.verdict import RunVerdict
+from trex_tui.capture.verdict import RunProgress, RunVerdict
 from trex_tui.report.document import Document, Section
-from trex_tui.text import format_bytes, format_count, printable, shorten_middle
+from trex_tui.text import format_bytes, printable, shorten_middle
 
 HEARTBEAT_S = 30.0
 """Longest silence in a pipe. Builds take hours, and CI systems end jobs that print nothing."""
@@ -28,7 +27,6 @@ _MOST_WARNINGS = 20
 """Maximum shown for one run; the log has all."""
 _LONGEST_WARNING = 300
 _MOST_ERRORS = 8
-_MIB = 1 << 20
 _ECHO = 3
 """Columns left free, since a terminal prints `^C` at the cursor, which must not start another line."""
 
@@ -57,41 +55,26 @@ class CaptureView:
         self._stage = ""
         self._shown_warnings = 0
         self._last_sign_s = 0.0
-        self._transfer = ""
 
     def begin(self, run: RunPlan, number: int, total: int) -> None:
         which = f" {run.number}" if run.number > 1 else ""
         self._title = f"[{number}/{total}] {run.role}{which}"
         self._stage, self._shown_warnings, self._last_sign_s = "", 0, 0.0
 
-    def progress(self, seen: RunProgress, elapsed_s: float, rss_bytes: int | None) -> None:
+    def progress(self, seen: RunProgress, elapsed_s: float) -> None:
         for text in seen.warnings[self._shown_warnings : _MOST_WARNINGS]:
             self.say(f"warning: {cut(text, _LONGEST_WARNING)}")
         if self._shown_warnings <= _MOST_WARNINGS < len(seen.warnings):
             self.say("more warnings are in the log")
         self._shown_warnings = max(self._shown_warnings, len(seen.warnings))
-        words = [seen.stage, *_list_facts(seen, rss_bytes)]
-        self._draw(f"{self._title}: {format_clock(elapsed_s)} {' · '.join(words)}")
+        line = f"{self._title}: {format_clock(elapsed_s)} {seen.stage}"
+        self._draw(f"{line} · {seen.layer}" if seen.layer else line)
         if seen.stage != self._stage:
             self._stage, self._last_sign_s = seen.stage, elapsed_s
-            self.say(f"{self._title}: {format_clock(elapsed_s)} {seen.stage}")
+            self.say(line)
         elif elapsed_s - self._last_sign_s >= HEARTBEAT_S and not self._is_live:
             self._last_sign_s = elapsed_s
-            self.say(f"{self._title}: {format_clock(elapsed_s)} {' · '.join(words)}")
-
-    def transfer(self, what: str, done_bytes: int, total_bytes: int, elapsed_s: float) -> None:
-        """Show the progress of a transfer to or from another machine."""
-        words = [f"{what}: {100 * done_bytes // max(1, total_bytes)} %"]
-        if elapsed_s >= 1 and done_bytes:
-            rate = done_bytes / elapsed_s
-            words += [f"{format_bytes(rate)}/s", f"{format_clock((total_bytes - done_bytes) / rate)} left"]
-        if self._transfer != what:
-            self._transfer, self._last_sign_s = what, 0.0
-            self.say(f"{what} ({format_bytes(total_bytes)})")
-        elif elapsed_s - self._last_sign_s >= HEARTBEAT_S and not self._is_live:
-            self._last_sign_s = elapsed_s
-            self.say(" · ".join(words))
-        self._draw(" · ".join(words) if done_bytes < total_bytes else "")
+            self.say(f"{line} · {seen.layer}" if seen.layer else line)
 
     def end(self, outcome: ProcessOutcome, verdict: RunVerdict) -> None:
         how = "passed" if verdict.passed else "stopped" if outcome.stopped else "failed"
@@ -123,20 +106,6 @@ class CaptureView:
     def close(self) -> None:
         """Remove the line that changes."""
         self._draw("")
-
-
-def _list_facts(seen: RunProgress, rss_bytes: int | None) -> Iterator[str]:
-    """Yield layer, tactics and memory."""
-    if seen.layer:
-        yield seen.layer
-    if seen.tactics:
-        yield f"{format_count(seen.tactics)} {'tactic' if seen.tactics == 1 else 'tactics'} timed"
-    if rss_bytes is not None:
-        yield f"{format_bytes(rss_bytes)} host"
-    elif seen.cpu_mib is not None:  # of another machine, from its log
-        yield f"{format_bytes(seen.cpu_mib * _MIB)} host"
-    if seen.gpu_mib is not None:
-        yield f"{format_bytes(seen.gpu_mib * _MIB)} GPU"
 
 
 def describe_build(result: CaptureResult) -> str:
