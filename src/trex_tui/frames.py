@@ -40,7 +40,8 @@ def is_number(series: pd.Series) -> bool:
 
 def plain_values(series: pd.Series) -> list[Any]:
     """Return a column as plain Python values; NA is None."""
-    return series.astype(object).where(series.notna(), None).tolist()
+    values, are_known = series.tolist(), series.notna().tolist()
+    return [value if is_known else None for value, is_known in zip(values, are_known, strict=True)]
 
 
 def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:

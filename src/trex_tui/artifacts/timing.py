@@ -180,8 +180,10 @@ class Timing:
         Args:
             layers_ms: Sum of the times of the layers of the same engine.
         """
-        times = sorted(time for column in self.columns.values() for time in column if time > 0)
-        if self.unit is not None or not times or layers_ms <= 0:
+        if self.unit is not None:
+            return self
+        times = [time for column in self.columns.values() for time in column if time > 0]
+        if not times or layers_ms <= 0:
             return self
         unit = find_unit(median(times), layers_ms / 10, layers_ms * 10)
         return self if unit is None else self._in_unit(unit, f"by the layers beside it, {layers_ms:.4g} ms")
