@@ -335,22 +335,6 @@ def test_what_a_tactic_of_myelin_needed(tmp_path: Path) -> None:
     ]
 
 
-def test_memory_of_layers_in_the_words_of_each_release(tmp_path: Path) -> None:
-    text = f"""\
-{STAMP} [V] [TRT] Layer: conv Host Persistent: 1 Device Persistent: 2 Scratch Memory: 3
-{STAMP} [V] [TRT] Layer: conv Host Persistent: 4 bytes Device Persistent: 5 bytes Scratch Memory: 6 bytes
-{STAMP} [V] [TRT] Layer: Conv_37 Weights: 0 HostPersistent: 1664 DevicePersistent: 271360
-{STAMP} [V] [TRT] Layer: a HostPersistent: 1 b HostPersistent: 7 DevicePersistent: 8
-{STAMP} [V] [TRT] Layer: cut HostPersistent: 7 Device
-"""
-    assert [tuple(row) for row in read(tmp_path / "a.log", text).layer_memory] == [
-        (1, None, "conv", 1, 2, 3),
-        (2, None, "conv", 4, 5, 6),
-        (3, None, "Conv_37", 1664, 271360, None),
-        (4, None, "a HostPersistent: 1 b", 7, 8, None),
-    ]
-
-
 def test_signed_decimal_tactics_of_8_0(tmp_path: Path) -> None:
     text = f"""\
 {STAMP} [V] [TRT] *************** Autotuning Reformat:Float(1536,3,1) -> Half(1536,3,1) ***************

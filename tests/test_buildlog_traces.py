@@ -179,14 +179,12 @@ def test_memory_and_cache() -> None:
     for path in sorted(LOGS.glob("*.log")):
         trace = read_log(path)
         assert len(trace.memory) == count(path, r"\[MemUsageChange\]|\[MemUsageSnapshot\]")
-        assert len(trace.layer_memory) == count(path, r"\] Layer: .* Scratch Memory")
     old, new = read_log(BUILD_84), read_log(BUILD_10)
-    assert (old.peak_cpu_mib, old.peak_gpu_mib) == (24, 438)
     assert (old.cache.mode, old.cache.entries, old.cache.hits) == ("local", 72, 0)
-    assert (new.cache.mode, new.cache.entries, new.cache.saved_bytes) == ("global", 170, 107579)
+    assert (new.cache.mode, new.cache.entries) == ("global", 170)
     assert new.cache.unreadable == "model-trained.TimingCache"
     totals = {total.strategy: total for total in new.memory_totals}[3]
-    assert (totals.weights_bytes, totals.scratch_bytes, totals.silent_layers) == (6551296, 133120, 1)
+    assert (totals.weights_bytes, totals.scratch_bytes) == (6551296, 133120)
     assert [point.is_managed for point in old.memory if "TensorRT-managed" in point.event] == [True] * 3
     loaded = read_log(RUN_10).context
     assert loaded.context_bytes == pytest.approx(1.91406 * 2**20, abs=1)
@@ -251,7 +249,7 @@ def test_options_are_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    "of", ["tunings", "phases", "memory", "layer_memory", "messages", "skipped", "averages"]
+    "of", ["tunings", "phases", "memory", "messages", "skipped", "averages"]
 )
 def test_records_are_tables_as_they_are(of: str) -> None:
     records = getattr(read_log(BUILD_84 if of == "averages" else BUILD_10), of)
@@ -270,7 +268,7 @@ def test_a_cut_log_keeps_what_was_before(tmp_path: Path) -> None:
         finished = data[:size][: data[:size].rfind(b"\n") + 1]
         timed = sum(b"] Tactic" in line and b" Time: " in line for line in finished.splitlines())
         assert sum(trial.tactic_count for trial in trials_of(trace)) == timed
-        for name in ("phases", "memory", "layer_memory", "reformats", "bindings"):
+        for name in ("phases", "memory", "reformats", "bindings"):
             part = getattr(trace, name)
             assert part == getattr(whole, name)[: len(part)]
         if trace.layer_list is not None and trace.layer_list.form == "builder":

@@ -115,12 +115,6 @@ FAILURES = (
         "use this distribution's TensorRT package, or an NVIDIA container",
     ),
     known_failure(
-        "illegal_instruction",
-        r"Illegal instruction",
-        "the CPU lacks an instruction that trtexec or a library uses",
-        "use the TensorRT for this platform; in a virtual machine pass the host CPU through",
-    ),
-    known_failure(
         "nvmap_permission",
         r"NvRmMemInitNvmap failed.*Permission denied",
         "this user cannot use the GPU: no permission for /dev/nvmap",
@@ -194,12 +188,6 @@ FAILURES = (
         "export the layer with another type (FP16 in a strongly typed model), or leave this GPU out of the targets",
     ),
     known_failure(
-        "no_kernel_image",
-        r"no kernel image is available for execution on the device|cudaErrorNoKernelImageForDevice",
-        "TensorRT or a plugin has no code for this GPU",
-        "build plugins for its compute capability; if there are none, use a TensorRT that supports the GPU",
-    ),
-    known_failure(
         "missing_plugin",
         r"(?P<plugin>\w{1,99}) plugin creator version \d+ was not found"
         r"|getPluginCreator could not find plugin:? ?(?P<plugin2>\S*)|Plugin not found, are the plugin name",
@@ -239,23 +227,11 @@ FAILURES = (
         "fold constants of the model, or export it with static shapes: an unknown rank is often the cause",
     ),
     known_failure(
-        "unsupported_dtype",
-        r"Unsupported ONNX data type:? (?P<dtype>\w+)",
-        "the model has tensors of type {dtype}, which the parser does not support",
-        "cast them in the model, for example inputs to FP32 or INT32, or use a newer TensorRT",
-    ),
-    known_failure(
         "unsupported_op",
         r"While parsing node number (?P<number>\d+) \[(?P<op>.+?) ->",
         "node {number} of the model, operator {op}, cannot be parsed",
         _PARSER,
         is_general=True,
-    ),
-    known_failure(
-        "no_file",
-        r"(?:Failed to open|Could not open|Error opening engine) file:?\s+(?P<file>\S+)",
-        "the file {file} cannot be opened",
-        "check the path and its permission",
     ),
     known_failure(
         "unsupported_op",
@@ -318,12 +294,6 @@ FAILURES = (
         "{shapes} must have the fixed dimensions of the model's input",
     ),
     known_failure(
-        "shapes_reshape",
-        r"reshape changes volume",
-        "a Reshape of the model does not fit the given shapes",
-        "give the shapes that the model was exported for, or export it with dynamic axes",
-    ),
-    known_failure(
         "calibration",
         r"Calibration failure occurred with no scaling factors|calibration (?:cache|table) (?:is )?(?:empty|invalid)",
         "INT8 calibration failed: missing scales",
@@ -343,12 +313,6 @@ FAILURES = (
         "check plugins first (compute-sanitizer finds the kernel); without plugins use another TensorRT",
     ),
     known_failure(
-        "dla_compilation",
-        r"DLA Node compilation failed",
-        "the DLA compiler rejected a part of the network",
-        "move its layers to the GPU (--layerDeviceTypes), or check the limits of the DLA for them",
-    ),
-    known_failure(
         "out_of_memory",
         r"OutOfMemory|\(out of memory\)|could not be allocated|cudaErrorMemoryAllocation|std::bad_alloc"
         r"|NvMapMemAllocInternalTagged: .* error 12|Device memory is insufficient",
@@ -360,26 +324,6 @@ FAILURES = (
         r"Could not find any implementation for node (?P<node>.+?)\.\)?(?: |$)",
         "TensorRT has no kernel for {node}",
         "allow more memory ({workspace}) or another precision for the layer ({layer_types}), or use a newer TensorRT",
-        is_general=True,
-    ),
-    known_failure(
-        "library_status",
-        r"(?P<status>(?:CUDNN|CUBLAS)_STATUS_(?!SUCCESS)\w+)",
-        "cuDNN or cuBLAS failed: {status}",
-        "use the versions that this TensorRT was linked against, and check that device memory is free",
-    ),
-    known_failure(
-        "no_outputs",
-        r"Network must have at least one output",
-        "the network has no output",
-        "see errors of the parser before it; a network made with the API needs markOutput",
-        is_general=True,
-    ),
-    known_failure(
-        "uncaught",
-        r"Uncaught exception detected: (?P<what>.+)",
-        "internal error of trtexec: {what}",
-        "see the log for what preceded it",
         is_general=True,
     ),
 )

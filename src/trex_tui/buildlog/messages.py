@@ -19,7 +19,6 @@ from trex_tui.buildlog.trace import (
     Dla,
     DlaFallback,
     Fusion,
-    LayerMemory,
     MemoryPoint,
     MemoryTotals,
     Message,
@@ -404,18 +403,6 @@ _CHANGE = re.compile(
 _SNAPSHOT = re.compile(
     r"\[MemUsageSnapshot\] (?P<event>.+?): CPU (?P<cpu>\d{1,12}) MiB, GPU (?P<gpu>\d{1,12}) MiB"
 )
-_PEAK = re.compile(
-    r"\[MemUsageStats\] Peak memory usage of .*: CPU (?P<cpu>\d{1,12}) MiB, GPU (?P<gpu>\d{1,12}) MiB"
-)
-_LAYER = re.compile(
-    r"Layer: (?P<name>.+) Host Persistent: (?P<host>\d{1,18})(?: bytes)? Device Persistent: (?P<device>\d{1,18})(?: bytes)? "
-    r"Scratch Memory: (?P<scratch>\d{1,18})(?: bytes)?\s*$"
-)
-_OLD_LAYER = re.compile(
-    r"Layer: (?P<name>.+?)(?: Weights: \d{1,18})? HostPersistent: (?P<host>\d{1,18}) "
-    r"DevicePersistent: (?P<device>\d{1,18})\s*$"
-)
-"""Up to 8.0, which does not print the scratch memory; 7.x also prints the weights."""
 _MIB = re.compile(r"(?P<mib>\d[\d.eE+-]*) MiB\s*$")
 _TOTALS = (
     re.compile(r"Total Host Persistent Memory: (?P<host_persistent_bytes>\d{1,18})"),
@@ -423,10 +410,8 @@ _TOTALS = (
     re.compile(r"(?:Total|Max) Scratch Memory: (?P<scratch_bytes>\d{1,18})"),
     re.compile(r"Total Activation Memory: (?P<activation_bytes>\d{1,18})"),
     re.compile(r"Total Weights Memory: (?P<weights_bytes>\d{1,18})"),
-    re.compile(r"Skipped printing memory information for (?P<silent_layers>\d{1,9}) layers"),
 )
 _CONTEXT = (
-    re.compile(r"Total per-runner host persistent memory is (?P<host_persistent_bytes>\d{1,18})"),
     re.compile(r"Total per-runner device persistent memory is (?P<device_persistent_bytes>\d{1,18})"),
     re.compile(
         r"Allocated (?:activation device|device scratch) memory of size (?P<activation_bytes>\d{1,18})"
@@ -435,17 +420,14 @@ _CONTEXT = (
 _CACHE = (
     re.compile(r"(?P<mode>Local|Global) timing cache in use"),
     re.compile(r"Could not read cache from: (?P<unreadable>.+?)\. A new cache"),
-    re.compile(r"Loaded (?P<loaded_bytes>\d{1,18}) bytes of timing cache from (?P<file>.+?)\s*$"),
+    re.compile(r"Loaded \d{1,18} bytes of timing cache from (?P<file>.+?)\s*$"),
     re.compile(r"Saved (?P<saved_bytes>\d{1,18}) bytes of timing cache to (?P<file>.+?)\s*$"),
     re.compile(r"Serialized (?P<entries>\d{1,12}) timing cache entries"),
     re.compile(r"Deleting timing cache: (?P<entries>\d{1,12}) entries, served (?P<hits>\d{1,12}) hits"),
 )
 _STREAMS = (
     re.compile(r"\[MS\] Number of streams used is (?P<streams>\d{1,6})"),
-    re.compile(r"\[MS\] Number of aux streams is (?P<auxiliary>\d{1,6})"),
-    re.compile(r"\[MS\] Number of events used is (?P<events>\d{1,6})"),
     re.compile(r"\[MS\] Multi stream is disabled (?:because|as) (?P<disabled_because>.+?)\s*$"),
-    re.compile(r"The engine uses (?P<auxiliary>\d{1,6}) auxiliary streams"),
 )
 """Messages whose groups are the fields of a record."""
 _Record = TypeVar("_Record", MemoryTotals, ContextMemory, TimingCache, Streams)
@@ -464,9 +446,7 @@ class Resources:
 
     def __init__(self) -> None:
         self.points: list[MemoryPoint] = []
-        self.layers: list[LayerMemory] = []
         self.totals: dict[int | None, MemoryTotals] = {}
-        self.peak: tuple[int | None, int | None] = (None, None)
         self.context = ContextMemory()
         self.engine_bytes: int | None = None
         self.engine_mib: int | None = None
@@ -476,8 +456,7 @@ class Resources:
         self.workspace_shortage: int | None = None
         self._streams: dict[int | None, Streams] = {}
         self.heads = table_of(
-            ("Layer:", self._layer),
-            ("Skippe|Total |Max Sc|Alloca", self._total),
+            ("Total |Max Sc|Alloca", self._total),
             ("Could |Saved |Serial|Deleti", self.about_cache),
             ("Some t", self._lacks_workspace),
         )
@@ -490,14 +469,6 @@ class Resources:
             used = int(match["cpu"]), int(match["gpu"])
             is_managed = match["event"].startswith("TensorRT-managed")
             self.points.append(MemoryPoint(line, match["event"], self.at_s, *used, cpu, gpu, is_managed))
-        elif match := _PEAK.match(message):
-            self.peak = int(match["cpu"]), int(match["gpu"])
-
-    def _layer(self, line: int, message: str) -> None:
-        if match := _LAYER.match(message) or _OLD_LAYER.match(message):
-            scratch = int(match["scratch"]) if "scratch" in match.groupdict() else None
-            sizes = int(match["host"]), int(match["device"]), scratch
-            self.layers.append(LayerMemory(line, self.strategy, match["name"], *sizes))
 
     def _total(self, _line: int, message: str) -> None:
         known = self.totals.get(self.strategy) or MemoryTotals(self.strategy)

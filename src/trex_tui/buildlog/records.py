@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,16 +34,11 @@ _ROUNDING = 0.5
 # --- layers ------------------------------------------------------------------------------------------------------------
 
 
-def find_layer_info(traces: Mapping[str, BuildTrace], *, has_placed: bool = False) -> LayerInfo | None:
-    """Return the most detailed list of layers in the logs of an engine, the first of several; None without a list.
-
-    Args:
-        traces: By the kind of the log.
-        has_placed: Use the list of layers on the GPU if there is no other; it lacks reformats, so that times do not fit.
-    """
+def find_layer_info(traces: Mapping[str, BuildTrace]) -> LayerInfo | None:
+    """Return the most detailed list of layers in the logs of an engine, by their kind; the first of several; None without."""
     found = _find_list(traces)
     if found is None:
-        return _find_placed(traces.values()) if has_placed else None
+        return None
     kind, trace, listed = found
     names_only = listed.form == "names"
     message = f"layers are taken from the log ({_FORMS[listed.form]})"
@@ -56,23 +51,6 @@ def find_layer_info(traces: Mapping[str, BuildTrace], *, has_placed: bool = Fals
         notes=(Note(severity, trace.path, f"line {listed.line}", message),),
         details_source=None if names_only else kind,
     )
-
-
-def _find_placed(traces: Iterable[BuildTrace]) -> LayerInfo | None:
-    """Return the layers that a log without any other list names as running on the GPU; None without them.
-
-    With layers on the DLA, which have a list of their own, their order is unknown.
-    """
-    for trace in traces:
-        if trace.dla.gpu_layers and not trace.dla.dla_layers:
-            layers = tuple({"Name": name} for name in trace.dla.gpu_layers)
-            message = (
-                f"names of {len(layers)} layers are taken from the log (Layers Running on GPU: without reformats that the "
-                "builder adds later)"
-            )
-            note = Note(Severity.WARNING, trace.path, "", message)
-            return LayerInfo(layers, (), names_only=True, notes=(note,))
-    return None
 
 
 def _find_list(traces: Mapping[str, BuildTrace]) -> tuple[str, BuildTrace, LayerList] | None:
@@ -153,7 +131,6 @@ def _with_details(info: LayerInfo, traces: Mapping[str, BuildTrace]) -> LayerInf
     known = sum(key in details for key in keys)
     if not known:
         return info  # Myelin layers alone: nothing proves that both lists belong to one engine.
-    kernels = _find_kernels(keys, listed)
     share = f"all {known} layers" if known == len(keys) else f"{known} of {len(keys)} layers"
     message = (
         f"layer types, shapes, types and tactics of {share} are taken from the log ({_FORMS[listed.form]})"
@@ -161,50 +138,13 @@ def _with_details(info: LayerInfo, traces: Mapping[str, BuildTrace]) -> LayerInf
     notes = (note for note in info.notes if note.message != NAMES_ONLY)
     return replace(
         info,
-        layers=tuple(
-            details.get(key) or raw | kernels.get(key, {}) for key, raw in zip(keys, info.layers, strict=True)
-        ),
+        layers=tuple(details.get(key) or raw for key, raw in zip(keys, info.layers, strict=True)),
         bindings=info.bindings or _bindings(trace, listed),
         io_tensors=info.io_tensors or listed.io_tensors,
         names_only=False,
         notes=(*notes, Note(Severity.INFO, trace.path, where, message)),
         details_source=kind,
     )
-
-
-def _find_kernels(keys: Sequence[_Key], listed: LayerList) -> dict[_Key, dict[str, Any]]:
-    """Return the kernels that replace one Myelin layer between the same neighbours in both lists, with its name, and with its
-    tensors if it is a single kernel.
-    """
-    listed_keys = _count_names(layer.name for layer in listed.layers)
-    blocks = dict(zip(listed_keys, listed.layers, strict=True))
-    kernels: dict[_Key, dict[str, Any]] = {}
-    in_file = _group_between(keys, blocks.keys())
-    for place, only_in_log in _group_between(listed_keys, set(keys)).items():
-        opened = [blocks[key] for key in only_in_log if blocks[key].layer_type == "Myelin"]
-        members = in_file.get(place, [])
-        if len(opened) == 1:
-            raw = opened[0].raw
-            tensors = {side: raw[side] for side in ("Inputs", "Outputs")} if len(members) == 1 else {}
-            kernels.update((key, {"ForeignNode": raw["Name"], **tensors}) for key in members)
-    return kernels
-
-
-def _group_between(
-    keys: Iterable[_Key], anchors: Collection[_Key]
-) -> dict[tuple[_Key | None, _Key | None], list[_Key]]:
-    """Group the keys by the two neighbouring anchors around them; None stands for the beginning and the end."""
-    groups: dict[tuple[_Key | None, _Key | None], list[_Key]] = {}
-    before: _Key | None = None
-    group: list[_Key] = []
-    for key in (*keys, None):
-        if key is not None and key not in anchors:
-            group.append(key)
-            continue
-        if group:
-            groups[before, key] = group
-        before, group = key, []
-    return groups
 
 
 def _find_stranger(names: Sequence[str], listed: LayerList) -> str | None:

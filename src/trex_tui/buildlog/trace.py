@@ -338,24 +338,12 @@ class MemoryPoint(NamedTuple):
     is_managed: bool
 
 
-class LayerMemory(NamedTuple):
-    """`Layer: X Host Persistent: … Device Persistent: … Scratch Memory: …`; up to 8.0 without scratch (None)."""
-
-    line: int
-    strategy: int | None
-    name: str
-    host_persistent_bytes: int
-    device_persistent_bytes: int
-    scratch_bytes: int | None
-
-
 class MemoryTotals(NamedTuple):
     """Memory of an engine as summed by the builder.
 
     Attributes:
         scratch_bytes: `Total Scratch Memory`, since 10 `Max Scratch Memory`.
         activation_bytes: `Total Activation Memory`, the last one printed: that of the optimized block assignment.
-        silent_layers: Number of layers without a line because their memory is 0.
     """
 
     strategy: int | None
@@ -364,7 +352,6 @@ class MemoryTotals(NamedTuple):
     scratch_bytes: int | None = None
     activation_bytes: int | None = None
     weights_bytes: int | None = None
-    silent_layers: int | None = None
 
 
 class ContextMemory(NamedTuple):
@@ -373,12 +360,11 @@ class ContextMemory(NamedTuple):
     Attributes:
         context_bytes: `Created execution context with device memory size`, which holds the activations.
         activation_bytes: `Allocated activation device memory`, of a verbose log.
-        host_persistent_bytes, device_persistent_bytes: `Total per-runner … persistent memory`, likewise.
+        device_persistent_bytes: `Total per-runner device persistent memory`, likewise.
     """
 
     context_bytes: int | None = None
     activation_bytes: int | None = None
-    host_persistent_bytes: int | None = None
     device_persistent_bytes: int | None = None
 
 
@@ -387,7 +373,7 @@ class TimingCache(NamedTuple):
 
     Attributes:
         mode: `local` or `global`.
-        loaded_bytes, saved_bytes: Size of the cache file read and written.
+        saved_bytes: Size of the cache file written.
         unreadable: Name of a file that `Could not read cache from`.
         entries: Last printed number of entries (`Deleting timing cache`, `Serialized … entries`).
         hits: `served N hits`, over all deleted caches.
@@ -395,7 +381,6 @@ class TimingCache(NamedTuple):
     """
 
     mode: str | None = None
-    loaded_bytes: int | None = None
     saved_bytes: int | None = None
     file: str | None = None
     unreadable: str | None = None
@@ -408,8 +393,6 @@ class Streams(NamedTuple):
     """Multi-stream execution (10.x)."""
 
     streams: int | None = None
-    auxiliary: int | None = None
-    events: int | None = None
     disabled_because: str | None = None
 
 
@@ -494,8 +477,7 @@ class BuildTrace:
         kernel_names: Tactic number -> kernel name, as far as printed; without numbers that have several names.
         reformat_costs, reformats: Measured costs of layout changes, and the inserted reformats.
         non_conforming: Names in `For layer X a non-conforming implementation was chosen than was requested`.
-        memory, layer_memory, memory_totals: Memory of the build; totals by strategy.
-        peak_cpu_mib, peak_gpu_mib: `Peak memory usage of TRT CPU/GPU memory allocators`.
+        memory, memory_totals: Memory of the build; totals by strategy.
         engine_bytes: `Created engine with size` or `Loaded engine with size`, as precise as printed.
         engine_mib: `Loaded engine size`, which is printed in whole MiB, rounded down.
         workspace_shortage: Line that states that tactics lack workspace, without their number.
@@ -535,11 +517,8 @@ class BuildTrace:
     reformats: tuple[InsertedReformat, ...] = ()
     non_conforming: tuple[str, ...] = ()
     memory: tuple[MemoryPoint, ...] = ()
-    layer_memory: tuple[LayerMemory, ...] = ()
     memory_totals: tuple[MemoryTotals, ...] = ()
     context: ContextMemory = _NO_CONTEXT
-    peak_cpu_mib: int | None = None
-    peak_gpu_mib: int | None = None
     engine_bytes: int | None = None
     engine_mib: int | None = None
     cache: TimingCache = _NO_CACHE

@@ -175,7 +175,7 @@ def _add_logs(contents: _Contents, source: ArtifactSet, traces: Mapping[FileKind
         if is_alone and contents.profile is None:
             contents.profile, contents.profile_file = records.find_profile(trace), trace.path
     if is_alone:
-        contents.info = records.find_layer_info(read, has_placed=contents.profile is None)
+        contents.info = records.find_layer_info(read)
     elif contents.info is not None:
         contents.info = records.complete_layer_info(contents.info, read)
     elif contents.profile is not None:
