@@ -359,6 +359,7 @@ class ComputeFacts(NamedTuple):
     layers_with_padding: int
 
 
+@per_engine
 def compute_facts(engine: Engine) -> ComputeFacts:
     """Return the work of all layers, and the reasons of layers whose work is unknown."""
     frame = products(engine)

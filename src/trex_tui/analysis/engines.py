@@ -44,6 +44,7 @@ class Loader(Protocol):
 # Values
 
 
+@per_engine
 def find_precision(engine: Engine) -> str | None:
     """Return the precision with most time (most layers, without times) among layers that multiply, else among all working."""
     layers = engine.layers[engine.layers["precision"].notna()]

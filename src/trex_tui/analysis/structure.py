@@ -93,6 +93,7 @@ def critical_path(engine: Engine) -> CriticalPath | None:
     return CriticalPath(tuple(reversed(path)), latency_ms, 100.0 * latency_ms / whole)
 
 
+@per_engine
 def find_reformats(engine: Engine) -> pd.DataFrame:
     """Return a row per layer that changes type or layout, the slowest first; quantizations as reformats are not included.
 
@@ -154,6 +155,7 @@ def find_transitions(engine: Engine) -> pd.DataFrame:
     return engine.links.loc[crosses.to_numpy(bool), ["source", "target", "tensor"]].reset_index(drop=True)
 
 
+@per_engine
 def stream_totals(engine: Engine) -> pd.DataFrame:
     """Return totals by stream; streams run concurrently, so the times do not add up to a latency. Empty if none is stated."""
     return compute_totals(engine, "stream", rows=engine.layers["stream"].notna())
