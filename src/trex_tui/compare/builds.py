@@ -156,7 +156,7 @@ class BuildDifference(NamedTuple):
 
 def explain_builds(comparison: Comparison, engine: int) -> BuildDifference:
     """Explain all blocks of an engine whose tactic differs from that of the baseline; reads the logs."""
-    positions = comparison.baseline, engine
+    positions = 0, engine
     joins, problems = zip(*(_load_build(comparison.engines[own], own) for own in positions), strict=True)
     order = comparison.blocks[key_of(engine, "delta_ms")].abs().sort_values(ascending=False, kind="stable")
     changed = (block for block in order.index if ChangeKind.TACTIC in _kinds(comparison, engine, block))
@@ -221,10 +221,10 @@ class _Side(NamedTuple):
 def _explain_block(
     comparison: Comparison, engine: int, block: int, joins: Sequence[BuildJoin | None]
 ) -> BlockBuild:
-    ends = comparison.sides[comparison.baseline], comparison.sides[engine]
+    ends = comparison.sides[0], comparison.sides[engine]
     is_same_version = ends[0].tensorrt_version == ends[1].tensorrt_version
     sides = []
-    for position, join in zip((comparison.baseline, engine), joins, strict=True):
+    for position, join in zip((0, engine), joins, strict=True):
         layer = _find_main_layer(comparison, position, block)
         choice = join.choices[layer] if join is not None and layer < len(join.choices) else None
         choice = choice if choice is not None and choice.tuning is not None else None

@@ -5,25 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import NamedTuple
 
 import pandas as pd
 
-from trex_tui.analysis.conditions import Condition, compare_conditions, find_doubts
+from trex_tui.analysis.conditions import compare_conditions, find_doubts
 from trex_tui.analysis.energy import throttling
 from trex_tui.analysis.options import find_batch
 from trex_tui.analysis.timing import FEW_ITERATIONS
 from trex_tui.artifacts.open import gc_paused
 from trex_tui.compare.blocks import Block, build_frame, find_blocks, key_of, list_changes, objects
 from trex_tui.compare.changes import Change
-from trex_tui.compare.layers import EngineLayers, read_layers
-from trex_tui.compare.match import Matched
+from trex_tui.compare.layers import read_layers
+from trex_tui.compare.match import Matched, match_layers
 from trex_tui.compare.names import Rename
-from trex_tui.compare.reasons import Circumstances, LayerNoise, find_reasons
+from trex_tui.compare.reasons import NO_REASONS, Cause, LayerNoise, find_reasons
 from trex_tui.compare.verdicts import Runs, Verdict, judge_blocks, judge_engines
 from trex_tui.engine.model import Engine
 from trex_tui.errors import TrexError
-from trex_tui.frames import INT, plain_values, text_array
+from trex_tui.frames import INT, plain_values
 from trex_tui.text import join_words, plural
 
 MOST_ENGINES = 4
@@ -89,12 +90,11 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two or more engines, matched layer to layer. Deltas are "this engine minus the baseline".
+    """Two or more engines, matched layer to layer. Deltas are "this engine minus the first one", the baseline.
 
     Attributes:
         engines: As given; names in texts are A, B, … by position.
         runs: Per engine, all its runs, itself first. Verdicts and latencies end to end use all of them, layers the first.
-        baseline: Position of the engine that the others are compared with.
         is_per_sample: Times are divided by the batch.
         is_unit_stated: The user chose the unit; otherwise times are per sample if the batches are known and differ.
         blocks: A row per block of layers that do the same work: label, kind, evidence, confidence, why; per engine
@@ -106,8 +106,7 @@ class Comparison:
     """
 
     engines: tuple[Engine, ...]
-    runs: tuple[tuple[Engine, ...], ...]
-    baseline: int
+    runs: tuple[Runs, ...]
     is_per_sample: bool
     is_unit_stated: bool
     sides: tuple[Side, ...]
@@ -124,7 +123,7 @@ class Comparison:
     @property
     def others(self) -> tuple[int, ...]:
         """Positions of the engines but the baseline."""
-        return tuple(index for index in range(len(self.engines)) if index != self.baseline)
+        return tuple(range(1, len(self.engines)))
 
     @property
     def unit(self) -> str:
@@ -140,18 +139,17 @@ class Comparison:
         return blocks
 
 
+@gc_paused()
 def compare(
     engines: Sequence[Engine],
     *,
-    baseline: int = 0,
     renames: Sequence[Rename] = (),
     is_per_sample: bool | None = None,
     further_runs: Sequence[Runs] | None = None,
 ) -> Comparison:
-    """Compare two to four engines. Nearly linear in the number of layers.
+    """Compare two to four engines with the first one. Nearly linear in the number of layers.
 
     Args:
-        baseline: Position of the engine that the others are compared with.
         renames: Substitutions in the names of layers and ONNX nodes of all engines, for matching only.
         is_per_sample: Divide every time by the engine's batch. None does so if the batches are known and differ.
         further_runs: Per engine, further runs of it: for the verdict and end-to-end latencies.
@@ -162,99 +160,68 @@ def compare(
     if not 2 <= len(engines) <= MOST_ENGINES:
         advice = f"{len(engines)} given" + ("; `trex-tui engines` lists them" if len(engines) > 2 else "")
         raise TrexError(f"a comparison needs two to four engines; {advice}")
-    further = further_runs or [()] * len(engines)
-    runs = tuple((engine, *others) for engine, others in zip(engines, further, strict=True))
-    with gc_paused():
-        return _compare(runs, baseline, renames, is_per_sample)
-
-
-def _compare(
-    runs: tuple[tuple[Engine, ...], ...],
-    baseline: int,
-    renames: Sequence[Rename],
-    is_wanted: bool | None,
-) -> Comparison:
-    engines = [read_layers(own[0], renames) for own in runs]
-    batches = [batch[0] if (batch := find_batch(own[0])) else None for own in runs]
-    is_per_sample = is_wanted
+    runs = tuple((engine, *more) for engine, more in zip(engines, further_runs or repeat(()), strict=False))
+    batches = [batch[0] if (batch := find_batch(engine)) else None for engine in engines]
+    is_unit_stated = is_per_sample is not None
     if is_per_sample is None:
         is_per_sample = None not in batches and len(set(batches)) > 1
-    per = [
-        _find_divisor(own[0], batch) if is_per_sample else 1 for own, batch in zip(runs, batches, strict=True)
-    ]
-    blocks, matched = find_blocks(engines, baseline)
-    frame = build_frame(engines, baseline, per, blocks)
+    per = [1] * len(engines)
+    if is_per_sample:
+        if None in batches:
+            name = engines[batches.index(None)].name
+            raise TrexError(f"batch of {name} unknown: no times per sample; leave out --per-sample")
+        per = [batch or 1 for batch in batches]
+    layers = [read_layers(engine, renames) for engine in engines]
+    matched = {other: match_layers(layers[0], layers[other]) for other in range(1, len(engines))}
+    blocks = find_blocks(layers, matched)
+    frame = build_frame(layers, per, blocks)
     sides = _describe_sides(engines, batches, per, blocks)
-    verdicts = judge_engines(runs, per, baseline)
     changes, differences = {}, {}
-    for other in verdicts:
-        changes[other] = list_changes(engines, baseline, other, blocks)
+    for other, found in matched.items():
+        changes[other] = list_changes(layers, other, blocks)
         kinds = (tuple(change.kind.value for change in own) for own in changes[other])
         frame[key_of(other, "changed")] = objects(kinds)
-        differences[other] = _find_difference(
-            frame, changes[other], runs, sides, baseline, other, matched[other]
-        )
-        causes = differences[other].reasons
-        by_block = {
-            block: cause
-            for cause, own in zip(causes["cause"], causes["blocks"], strict=True)
-            for block in own
-        }
-        frame[key_of(other, "cause")] = text_array(map(by_block.get, frame.index))
-    frame = judge_blocks(frame, runs, per, baseline)
+        differences[other] = _find_difference(frame, changes[other], runs, sides, other, found.is_related)
+        causes = differences[other].reasons[["cause", "blocks"]].explode("blocks").set_index("blocks")
+        frame[key_of(other, "cause")] = causes["cause"].reindex(frame.index)
+    cautions = _list_cautions(runs, sides, matched, is_per_sample=is_per_sample)
     return Comparison(
-        engines=tuple(own[0] for own in runs),
+        engines=tuple(engines),
         runs=runs,
-        baseline=baseline,
         is_per_sample=is_per_sample,
-        is_unit_stated=is_wanted is not None,
+        is_unit_stated=is_unit_stated,
         sides=sides,
-        blocks=frame,
+        blocks=judge_blocks(frame, engines, per),
         changes=changes,
-        verdicts=verdicts,
+        verdicts=judge_engines(runs, per),
         differences=differences,
-        cautions=tuple(_find_cautions(runs, sides, baseline, matched, is_per_sample=is_per_sample)),
+        cautions=tuple(sorted(cautions, key=lambda caution: (_rank(caution.kind), caution.engine))),
     )
-
-
-def _find_divisor(engine: Engine, batch: int | None) -> int:
-    if batch is None:
-        raise TrexError(f"batch of {engine.name} unknown: no times per sample; leave out --per-sample")
-    return batch
 
 
 # Sides
 
 
 def _describe_sides(
-    engines: Sequence[EngineLayers],
-    batches: Sequence[int | None],
-    per: Sequence[int],
-    blocks: Sequence[Block],
+    engines: Sequence[Engine], batches: Sequence[int | None], per: Sequence[int], blocks: Sequence[Block]
 ) -> tuple[Side, ...]:
-    labels = _make_labels([engine.engine for engine in engines])
     sides = []
-    for position, (layers, label, batch, divisor) in enumerate(
-        zip(engines, labels, batches, per, strict=True)
-    ):
-        engine, total = layers.engine, layers.engine.latency_sum_ms
-        matched = [
-            layer for block in blocks if sum(map(bool, block.layers)) > 1 for layer in block.layers[position]
-        ]
+    for position, (engine, label) in enumerate(zip(engines, _make_labels(engines), strict=True)):
+        matched = [layer for block in blocks if block.matches for layer in block.layers[position]]
+        total, share = engine.latency_sum_ms, None
         if total:
-            times = [layers.layers[layer].row.latency_ms or 0.0 for layer in matched]
-            share: float | None = 100.0 * math.fsum(times) / total
-        else:
-            share = 100.0 * len(matched) / len(engine) if len(engine) else None
+            share = 100.0 * math.fsum(layer.row.latency_ms or 0.0 for layer in matched) / total
+        elif len(engine):
+            share = 100.0 * len(matched) / len(engine)
         side = Side(
             label=label,
             layers=len(engine),
             matched_layers=len(matched),
             matched_pct=share,
-            latency_sum_ms=None if total is None else total / divisor,
+            latency_sum_ms=None if total is None else total / per[position],
             untimed_layers=int(engine.layers["latency_ms"].isna().sum()),
-            batch=batch,
-            per=divisor,
+            batch=batches[position],
+            per=per[position],
             device=engine.facts.device_name,
             tensorrt_version=engine.facts.tensorrt_version,
         )
@@ -287,26 +254,24 @@ def _find_difference(
     changes: list[list[Change]],
     runs: Sequence[Runs],
     sides: Sequence[Side],
-    baseline: int,
     engine: int,
-    matched: Matched,
+    is_related: bool,
 ) -> Difference:
-    side, first = sides[engine], sides[baseline]
-    times = [[run.layers["latency_ms"] / sides[end].per for run in runs[end]] for end in (baseline, engine)]
-    given = Circumstances(
-        baseline, engine, (times[0], times[1]), has_other_device(side, first), has_other_batch(side, first)
-    )
+    side, first = sides[engine], sides[0]
     if side.latency_sum_ms is None or first.latency_sum_ms is None:
-        reasons, _ = find_reasons(frame.iloc[:0], [], given, 0.0)
-        return Difference(None, None, 0.0, reasons, None, matched.is_related)
+        return Difference(None, None, 0.0, NO_REASONS, None, is_related)
     delta = side.latency_sum_ms - first.latency_sum_ms
-    is_there = frame[key_of(engine, "layers")].map(bool) | frame[key_of(baseline, "layers")].map(bool)
+    is_there = frame[key_of(engine, "layers")].map(bool) | frame["a_layers"].map(bool)
     deltas = plain_values(frame[key_of(engine, "delta_ms")][is_there])
     attributed = math.fsum(value for value in deltas if value is not None)
     unattributed = delta - attributed if None in deltas else 0.0
-    reasons, noise = find_reasons(frame, changes, given, unattributed)
+    times = [[run.layers["latency_ms"] / sides[end].per for run in runs[end]] for end in (0, engine)]
+    cause = None
+    if has_other_device(side, first) or has_other_batch(side, first):
+        cause = Cause.DEVICE if has_other_device(side, first) else Cause.SHAPES
+    reasons, noise = find_reasons(frame, changes, engine, times, cause, unattributed)
     pct = 100.0 * delta / first.latency_sum_ms if first.latency_sum_ms else None
-    return Difference(delta, pct, unattributed, reasons, noise, matched.is_related)
+    return Difference(delta, pct, unattributed, reasons, noise, is_related)
 
 
 # Totals
@@ -334,7 +299,7 @@ def total_by(comparison: Comparison, key: str) -> pd.DataFrame:
         if engine.has_profile:  # an engine without such layers spends no time in them
             times = table[key_of(position, "latency_ms")]
             table[key_of(position, "latency_ms")] = times.mask(counts.eq(0), 0.0)
-    first = table[key_of(comparison.baseline, "latency_ms")]
+    first = table["a_latency_ms"]
     for position in comparison.others:
         table[key_of(position, "delta_ms")] = table[key_of(position, "latency_ms")] - first
     order = pd.DataFrame(
@@ -349,10 +314,10 @@ def _find_kinds(comparison: Comparison, position: int) -> list[str]:
 
     TensorRT calls one layer a convolution in one build and a GEMM in the next.
     """
-    first = comparison.engines[comparison.baseline].layers["kind"].tolist()
+    first = comparison.engines[0].layers["kind"].tolist()
     kinds = comparison.engines[position].layers["kind"].tolist()
-    columns = (key_of(end, "layers") for end in (comparison.baseline, position))
-    for main, baseline, own in comparison.blocks[["kind", *columns]].itertuples(index=False):
+    columns = comparison.blocks[["kind", "a_layers", key_of(position, "layers")]]
+    for main, baseline, own in columns.itertuples(index=False):
         known = {first[layer] for layer in baseline}
         missing = known.difference(kinds[layer] for layer in own)
         other = min(missing, key=lambda kind: (kind != main, kind), default=main)
@@ -367,41 +332,26 @@ def _find_kinds(comparison: Comparison, position: int) -> list[str]:
 _GRAVITY = ("model", "device", "throttled", "power_mode", "clocks", "driver", "version", "batch", "profile")
 
 
-def _find_cautions(
-    runs: Sequence[Runs],
-    sides: Sequence[Side],
-    baseline: int,
-    matched: Mapping[int, Matched],
-    *,
-    is_per_sample: bool,
-) -> list[Caution]:
-    """Return all cautions, the most severe first."""
-    found: list[Caution] = []
-    engines = [own[0] for own in runs]
-    for index, (engine, side) in enumerate(zip(engines, sides, strict=True)):
-        found += [Caution("profile", index, text) for text in _doubt_profile(engine, side)]
-        found += [_make_caution(doubt, index, f"{side.label}: ") for doubt in find_doubts(engine)]
-        found += [Caution("throttled", index, text) for text in _list_throttling(runs[index], side)]
-        if index != baseline:
-            first, pair = sides[baseline], (engine, engines[baseline])
-            found += [Caution("model", index, text) for text in _doubt_model(matched[index], side, first)]
-            found += [Caution(kind, index, text) for kind, text in _compare_facts(side, first)]
-            if has_other_batch(side, first) and not is_per_sample:
-                batches = f"{side.batch} in {side.label}, {first.batch} in {first.label}"
-                text = f"Different batches: {batches}; times are per inference, not per sample."
-                found.append(Caution("batch", index, text))
-            differences = compare_conditions(pair, (side.label, first.label))
-            found += [_make_caution(difference, index) for difference in differences]
+def _rank(kind: str) -> int:
+    return _GRAVITY.index(kind) if kind in _GRAVITY else len(_GRAVITY)
+
+
+def _list_cautions(
+    runs: Sequence[Runs], sides: Sequence[Side], matched: Mapping[int, Matched], *, is_per_sample: bool
+) -> Iterator[Caution]:
+    for index, (own, side) in enumerate(zip(runs, sides, strict=True)):
+        texts = [("profile", text) for text in _doubt_profile(own[0], side)]
+        texts += [(doubt.kind, f"{side.label}: {doubt.text}.") for doubt in find_doubts(own[0])]
+        texts += [("throttled", text) for text in _list_throttling(own, side)]
+        if index:
+            texts += _compare_facts(side, sides[0], is_per_sample=is_per_sample)
+            texts += [("model", text) for text in _doubt_model(matched[index], side, sides[0])]
+            for kind, text in compare_conditions((own[0], runs[0][0]), (side.label, sides[0].label)):
+                texts.append((kind, f"{text[:1].upper()}{text[1:]}."))
+        yield from (Caution(kind, index, text) for kind, text in texts)
     if is_per_sample:
         divisors = ", ".join(f"{side.label} by {side.per}" for side in sides)
-        found.append(Caution("batch", baseline, f"Times are per sample: divided by the batch ({divisors})."))
-    gravity = {kind: rank for rank, kind in enumerate(_GRAVITY)}
-    return sorted(found, key=lambda caution: (gravity.get(caution.kind, len(gravity)), caution.engine))
-
-
-def _make_caution(condition: Condition, engine: int, start: str = "") -> Caution:
-    text = condition.text if start else f"{condition.text[:1].upper()}{condition.text[1:]}"
-    return Caution(condition.kind, engine, f"{start}{text}.")
+        yield Caution("batch", 0, f"Times are per sample: divided by the batch ({divisors}).")
 
 
 def _list_throttling(runs: Runs, side: Side) -> Iterator[str]:
@@ -437,7 +387,7 @@ def _doubt_model(matched: Matched, side: Side, first: Side) -> Iterator[str]:
         yield f"Equal names mean different layers in {pair}: names were not used for matching."
 
 
-def _compare_facts(side: Side, first: Side) -> Iterator[tuple[str, str]]:
+def _compare_facts(side: Side, first: Side, *, is_per_sample: bool) -> Iterator[tuple[str, str]]:
     for kind, what, own, other in (
         ("device", "devices", side.device, first.device),
         ("version", "TensorRT versions", side.tensorrt_version, first.tensorrt_version),
@@ -446,3 +396,6 @@ def _compare_facts(side: Side, first: Side) -> Iterator[tuple[str, str]]:
             start = "Different" if own and other else "Possibly different"
             values = f"{own or 'unknown'} for {side.label}, {other or 'unknown'} for {first.label}"
             yield kind, f"{start} {what}: {values}."
+    if has_other_batch(side, first) and not is_per_sample:
+        batches = f"{side.batch} in {side.label}, {first.batch} in {first.label}"
+        yield "batch", f"Different batches: {batches}; times are per inference, not per sample."

@@ -172,13 +172,13 @@ def _judge_word(comparison: Comparison, gate: Gate, engine: int) -> GateResult:
 
 def _find_problem(comparison: Comparison, gate: Gate, engine: int) -> str:
     """Return why a gate must not be judged, even if there are numbers; empty if it can be."""
-    side, first = comparison.sides[engine], comparison.sides[comparison.baseline]
+    side, first = comparison.sides[engine], comparison.sides[0]
     if gate.metric in _PER_INFERENCE and not comparison.is_unit_stated:
         parts = [f"batch {side.batch} against {first.batch}"] if has_other_batch(side, first) else []
         parts += ["another device"] if has_other_device(side, first) else []
         if parts:
             return f"{', '.join(parts)}: add --per-sample or --per-inference"
-    for position in (comparison.baseline, engine):
+    for position in (0, engine):
         runs = comparison.runs[position]
         for run in runs if gate.metric in _OF_RUNS else runs[:1]:
             if problem := why_not_judged(run, gate.metric, gate.part):
@@ -192,7 +192,7 @@ def _find_problem(comparison: Comparison, gate: Gate, engine: int) -> str:
 def _measure(
     comparison: Comparison, gate: Gate, engine: int, count_findings: CountFindings | None
 ) -> _Measured:
-    pair = comparison.baseline, engine
+    pair = 0, engine
     if gate.metric == "latency_sum_ms" and gate.part in _KINDS:
         return _measure_kind(comparison, gate, engine)
     if gate.metric in _OF_RUNS:
@@ -213,17 +213,17 @@ def _measure(
 
 def _measure_kind(comparison: Comparison, gate: Gate, engine: int) -> _Measured:
     """Return the layer times of a kind: that of the baseline, for layers that match its."""
-    if None in (comparison.sides[position].latency_sum_ms for position in (comparison.baseline, engine)):
+    if None in (comparison.sides[position].latency_sum_ms for position in (0, engine)):
         return _Measured()
     row = total_by(comparison, "kind").set_index("kind").reindex([gate.part])
-    columns = (row[key_of(position, "latency_ms")].fillna(0.0) for position in (comparison.baseline, engine))
+    columns = (row[key_of(position, "latency_ms")].fillna(0.0) for position in (0, engine))
     baseline, value = (float(column.iloc[0]) for column in columns)
     return _Measured(baseline, value)
 
 
 def _measure_runs(comparison: Comparison, gate: Gate, engine: int) -> _Measured:
     """Measure a metric of each run: the mean over the runs, and its noise."""
-    pair = comparison.baseline, engine
+    pair = 0, engine
     runs = comparison.runs[pair[0]], comparison.runs[pair[1]]
     per = comparison.sides[pair[0]].per, comparison.sides[pair[1]].per
     names = comparison.sides[pair[0]].label, comparison.sides[pair[1]].label
@@ -267,7 +267,7 @@ class _Candidate(NamedTuple):
 
 def _list_candidates(comparison: Comparison, gate: Gate, engine: int) -> Iterator[_Candidate]:
     blocks = comparison.blocks
-    times = (plain_values(blocks[key_of(end, "latency_ms")]) for end in (comparison.baseline, engine))
+    times = (plain_values(blocks[key_of(end, "latency_ms")]) for end in (0, engine))
     for label, kind, layers, first, value in zip(
         blocks["label"], blocks["kind"], blocks[key_of(engine, "layers")], *times, strict=True
     ):
@@ -277,7 +277,7 @@ def _list_candidates(comparison: Comparison, gate: Gate, engine: int) -> Iterato
 
 def _measure_any_layer(comparison: Comparison, gate: Gate, engine: int) -> _Measured:
     """Return the layer closest to the condition, or farthest beyond it."""
-    whole = comparison.sides[comparison.baseline].latency_sum_ms
+    whole = comparison.sides[0].latency_sum_ms
     if whole is None or comparison.sides[engine].latency_sum_ms is None:
         return _Measured()
     candidates = list(_list_candidates(comparison, gate, engine))
@@ -307,7 +307,7 @@ def _measure_any_layer(comparison: Comparison, gate: Gate, engine: int) -> _Meas
 
 def _measure_layer(comparison: Comparison, gate: Gate, engine: int) -> _Measured:
     """Return the time of the blocks with a layer of this name in the engine or in the baseline."""
-    pair = comparison.baseline, engine
+    pair = 0, engine
     names = [plain_values(comparison.engines[position].layers["name"]) for position in pair]
     known: set[str] = set()
     chosen = []

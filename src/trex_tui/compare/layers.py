@@ -114,7 +114,6 @@ class Layer:
         before, after: The layers it reads from and is read by, through passive layers.
         side: 0 for the left engine, 1 for the right one.
         match: What it is matched with so far; None for nothing.
-        is_excluded: It must stay unmatched: it is matched with another engine.
     """
 
     index: int
@@ -137,7 +136,6 @@ class Layer:
     after: tuple[Layer, ...] = ()
     side: int = 0
     match: Match | None = None
-    is_excluded: bool = False
 
     def __repr__(self) -> str:
         return f"<Layer {'AB'[self.side]}{self.index} {self.row.name!r}>"
@@ -150,7 +148,7 @@ class Layer:
     @property
     def is_open(self) -> bool:
         """Whether it may still be matched."""
-        return self.match is None and not self.is_excluded
+        return self.match is None
 
     @property
     def is_closed_block(self) -> bool:
@@ -266,7 +264,7 @@ class EngineLayers:
         """
         layers = [copy(layer) for layer in self.layers]
         for layer in layers:
-            layer.side, layer.match, layer.is_excluded = side, None, False
+            layer.side, layer.match = side, None
             layer.before = tuple(layers[other.index] for other in layer.before)
             layer.after = tuple(layers[other.index] for other in layer.after)
             layer.served = None if layer.served is None else layers[layer.served.index]

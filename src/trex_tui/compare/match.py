@@ -54,21 +54,12 @@ class Matched:
     are_few: bool
 
 
-def match_layers(
-    left: EngineLayers, right: EngineLayers, known: Sequence[tuple[list[int], list[int]]] | None = None
-) -> Matched:
-    """Match the layers of two engines.
-
-    Args:
-        known: Indices of layers that do the same work, as anchors; other layers that are matched with a third engine, and
-            must stay unmatched, are pairs with one side empty.
-    """
+def match_layers(left: EngineLayers, right: EngineLayers) -> Matched:
+    """Match the layers of two engines."""
     spell, is_contradicted = _choose_spelling(left, right)
 
     def start() -> Pair:
-        pair = Pair(left.of_side(0, spell[0]), right.of_side(1, spell[1]))
-        _join_known(pair, known or ())
-        return pair
+        return Pair(left.of_side(0, spell[0]), right.of_side(1, spell[1]))
 
     pair = start()
     deferred = match_names(pair)
@@ -90,17 +81,6 @@ def match_layers(
         _fill_closed_blocks(pair)
     _match_deferred(pair, deferred)
     return Matched(pair, are_refused, is_related, not _is_matched(pair))
-
-
-def _join_known(pair: Pair, known: Iterable[tuple[list[int], list[int]]]) -> None:
-    for indices in known:
-        left, right = (
-            [side.layers[index] for index in own] for side, own in zip(pair.sides, indices, strict=True)
-        )
-        if left and right:
-            pair.join(left, right, Evidence.NAME, 1.0, "matched through the baseline")
-        for layer in (*left, *right):
-            layer.is_excluded = True
 
 
 # Spelling

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from statistics import median
 from typing import Any, NamedTuple
@@ -21,7 +20,7 @@ from trex_tui.compare.blocks import key_of, letter
 from trex_tui.compare.changes import Change, ChangeKind, PartChange
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
-from trex_tui.frames import FLOAT, plain_values, text_array
+from trex_tui.frames import FLOAT, TEXT, plain_values
 from trex_tui.text import format_signed_ms, plural
 
 BECOMES = "⇒"
@@ -153,29 +152,13 @@ class LayerNoise(NamedTuple):
     sum_ms: float
 
 
-@dataclass(frozen=True, slots=True)
-class Circumstances:
-    """Two engines, and what is known about them as a whole.
-
-    Attributes:
-        baseline, engine: Their positions.
-        times: Layer times of each run of the baseline, and of the engine; the first run is the compared one.
-        has_other_device, has_other_batch: Whether both values are known and differ.
-    """
-
-    baseline: int
-    engine: int
-    times: tuple[Sequence[pd.Series], Sequence[pd.Series]]
-    has_other_device: bool
-    has_other_batch: bool
-
-
 class _Block(NamedTuple):
-    """A block in two engines.
+    """A block in the baseline and in an engine.
 
     Attributes:
-        layers: Number of layers in the baseline and in the engine.
+        layers: Number of layers in each.
         times_ms: Their times; None if unknown.
+        noise_ms: Differences up to this are noise; negative if only one of the engines has layers.
     """
 
     number: int
@@ -184,6 +167,7 @@ class _Block(NamedTuple):
     times_ms: tuple[float | None, float | None]
     delta_ms: float | None
     changes: Mapping[ChangeKind, Change]
+    noise_ms: float = -1.0
 
     @property
     def is_matched(self) -> bool:
@@ -191,8 +175,19 @@ class _Block(NamedTuple):
         return all(self.layers)
 
 
+_COLUMNS = ("cause", "delta_ms", "decrease_ms", "increase_ms", "baseline_layers", "layers", "what", "blocks")
+_TYPES: dict[str, Any] = {"cause": TEXT, "what": TEXT, "baseline_layers": "int64", "layers": "int64"}
+_TYPES |= {key: FLOAT for key in _COLUMNS if key.endswith("_ms")}
+NO_REASONS = pd.DataFrame(columns=_COLUMNS).astype(_TYPES)
+
+
 def find_reasons(
-    blocks: pd.DataFrame, changes: Sequence[Sequence[Change]], given: Circumstances, unattributed_ms: float
+    blocks: pd.DataFrame,
+    changes: Sequence[Sequence[Change]],
+    engine: int,
+    times: Sequence[Sequence[pd.Series]],
+    cause_of_all: Cause | None,
+    unattributed_ms: float,
 ) -> tuple[pd.DataFrame, LayerNoise]:
     """Return a row per cause, the largest magnitude first, and the noise of layer times.
 
@@ -201,66 +196,62 @@ def find_reasons(
 
     Args:
         changes: Per block, its changes in the engine.
+        times: Layer times of each run of the baseline, and of the engine; the first run is the compared one.
+        cause_of_all: Cause of all matched layers: another device or batch.
         unattributed_ms: The part of the difference in blocks without a time in one of the engines.
     """
-    listed = _list_blocks(blocks, changes, given)
-    noise = _Noise.measure(listed, given)
-    causes = {block.number: _find_cause(block, given) for block in listed}
+    listed, noise = _measure_noise(_list_blocks(blocks, changes, engine), times)
     groups: dict[Cause, list[_Block]] = {}
     for block in listed:
-        if block.delta_ms is None:
-            groups.setdefault(Cause.NO_TIME, []).append(block)
-        elif block.delta_ms or block.is_matched:
-            groups.setdefault(causes[block.number], []).append(block)
-    unchanged: list[_Block] = []
-    for cause in tuple(groups):
-        if cause is not Cause.NO_TIME:
-            groups[cause], small = _split_noise(groups[cause], noise)
-            unchanged += small
-    groups[Cause.UNCHANGED] = unchanged
-    if abs(unattributed_ms) <= _LEAST_UNATTRIBUTED_MS:
-        groups.pop(Cause.NO_TIME, None)
+        if block.delta_ms is not None and (block.delta_ms or block.is_matched):
+            groups.setdefault(_find_cause(block, cause_of_all), []).append(block)
+    unchanged: list[tuple[_Block, Cause]] = []
     rows: list[dict[str, Any]] = []
     for cause, members in groups.items():
-        deltas = [block.delta_ms or 0.0 for block in members]
-        if cause is Cause.NO_TIME:
-            deltas = [unattributed_ms]
-        if not any(deltas) and cause is not Cause.NO_TIME:
-            continue
-        ordered = sorted(members, key=lambda block: (-abs(block.delta_ms or 0.0), block.number))
-        row = {
-            "cause": cause.value,
-            "delta_ms": math.fsum(deltas),
-            "decrease_ms": math.fsum(delta for delta in deltas if delta < 0.0),
-            "increase_ms": math.fsum(delta for delta in deltas if delta > 0.0),
-            "baseline_layers": sum(block.layers[0] for block in members),
-            "layers": sum(block.layers[1] for block in members),
-            "what": _describe_parts(cause, ordered, causes, given),
-            "blocks": tuple(block.number for block in ordered),
-        }
-        rows.append(row)
+        small = [block for block in members if abs(block.delta_ms or 0.0) <= block.noise_ms]
+        if abs(_add_deltas(small)) <= _add_independent(small):
+            unchanged += [(block, cause) for block in small]
+            members = [block for block in members if block not in small]
+        rows.append(_sum_up(cause, [(block, cause) for block in members], engine))
+    rows.append(_sum_up(Cause.UNCHANGED, unchanged, engine))
+    rows = [row for row in rows if row["decrease_ms"] or row["increase_ms"]]
+    if abs(unattributed_ms) > _LEAST_UNATTRIBUTED_MS:
+        untimed = [(block, Cause.NO_TIME) for block in listed if block.delta_ms is None]
+        edges = {"decrease_ms": min(unattributed_ms, 0.0), "increase_ms": max(unattributed_ms, 0.0)}
+        rows.append({**_sum_up(Cause.NO_TIME, untimed, engine), "delta_ms": unattributed_ms, **edges})
     order = [cause.value for cause in Cause]
     rows.sort(key=lambda row: (-abs(row["delta_ms"]), order.index(row["cause"])))
-    return _make_frame(rows), noise.described
+    return pd.DataFrame(rows, columns=_COLUMNS).astype(_TYPES), noise
 
 
-def _make_frame(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
-    keys = ("cause", "delta_ms", "decrease_ms", "increase_ms", "baseline_layers", "layers", "what", "blocks")
-    frame = pd.DataFrame(rows, columns=keys)
-    for key in ("cause", "what"):
-        frame[key] = text_array(frame[key])
-    return frame.astype(
-        {key: FLOAT for key in keys if key.endswith("_ms")} | {"baseline_layers": "int64", "layers": "int64"}
-    )
+def _add_deltas(blocks: Iterable[_Block]) -> float:
+    return math.fsum(block.delta_ms or 0.0 for block in blocks)
 
 
-def _list_blocks(
-    blocks: pd.DataFrame, changes: Sequence[Sequence[Change]], given: Circumstances
-) -> list[_Block]:
-    ends = given.baseline, given.engine
-    counts = zip(*(blocks[key_of(end, "layers")].map(len) for end in ends), strict=True)
-    times = zip(*(plain_values(blocks[key_of(end, "latency_ms")]) for end in ends), strict=True)
-    deltas = plain_values(blocks[key_of(given.engine, "delta_ms")])
+def _sum_up(cause: Cause, members: Sequence[tuple[_Block, Cause]], engine: int) -> dict[str, Any]:
+    """Return the row of a cause.
+
+    Args:
+        members: Blocks with their own cause, which those within noise keep in their description.
+    """
+    ordered = sorted(members, key=lambda member: (-abs(member[0].delta_ms or 0.0), member[0].number))
+    blocks = [block for block, _ in ordered]
+    return {
+        "cause": cause.value,
+        "delta_ms": _add_deltas(blocks),
+        "decrease_ms": _add_deltas(block for block in blocks if (block.delta_ms or 0.0) < 0.0),
+        "increase_ms": _add_deltas(block for block in blocks if (block.delta_ms or 0.0) > 0.0),
+        "baseline_layers": sum(block.layers[0] for block in blocks),
+        "layers": sum(block.layers[1] for block in blocks),
+        "what": _describe_parts(ordered, engine, is_unchanged=cause is Cause.UNCHANGED),
+        "blocks": tuple(block.number for block in blocks),
+    }
+
+
+def _list_blocks(blocks: pd.DataFrame, changes: Sequence[Sequence[Change]], engine: int) -> list[_Block]:
+    counts = zip(*(blocks[key_of(end, "layers")].map(len) for end in (0, engine)), strict=True)
+    times = zip(*(plain_values(blocks[key_of(end, "latency_ms")]) for end in (0, engine)), strict=True)
+    deltas = plain_values(blocks[key_of(engine, "delta_ms")])
     rows = zip(blocks.index.tolist(), blocks["kind"].tolist(), counts, times, deltas, changes, strict=True)
     return [
         _Block(index, kind, layers, times_ms, delta, {change.kind: change for change in own})
@@ -272,48 +263,42 @@ def _list_blocks(
 # Noise
 
 
-class _Noise:
-    """Noise of the differences of blocks."""
-
-    def __init__(self, described: LayerNoise, by_block: dict[int, float]) -> None:
-        self.described = described
-        self._by_block = by_block
-
-    @classmethod
-    def measure(cls, blocks: Sequence[_Block], given: Circumstances) -> _Noise:
-        """Measure noise by the spread between runs of an engine; else by that of layers without changes."""
-        tick = max(_find_tick_ms(runs[0]) for runs in given.times)
-        ratios = [ratio for runs in given.times for ratio in _ratios_of_runs(runs, tick)]
-        source = "spread between runs"
-        if len(ratios) < _LEAST_RATIOS:
-            pairs = [block.times_ms for block in blocks if block.is_matched and not block.changes]
-            ratios = _center_ratios(pairs, tick)
-            source = f"spread of {len(ratios)} equal layers"
-        pct = NOISE_PCT
-        if len(ratios) >= _LEAST_RATIOS:
-            sigma = SCALED_MAD * float(np.median(np.abs(ratios)))
-            pct = min(MOST_NOISE_PCT, max(NOISE_PCT, 100.0 * math.expm1(_SIGMAS * sigma)))
-        if pct == NOISE_PCT:
-            source = "default"
-        by_block = {
-            block.number: max(tick * 1.001, *(pct / 100.0 * (time or 0.0) for time in block.times_ms))
-            for block in blocks
-            if block.is_matched
-        }
-        return cls(LayerNoise(tick, pct, source, _add_independent(by_block.values())), by_block)
-
-    def is_within(self, block: _Block) -> bool:
-        """Return whether the difference of a block of both engines is within noise."""
-        return abs(block.delta_ms or 0.0) <= self._by_block.get(block.number, -1.0)
-
-    def of_sum(self, blocks: Iterable[_Block]) -> float:
-        """Return the noise of the sum of the differences of blocks of both engines."""
-        return _add_independent(self._by_block[block.number] for block in blocks)
+def _measure_noise(
+    blocks: Sequence[_Block], times: Sequence[Sequence[pd.Series]]
+) -> tuple[list[_Block], LayerNoise]:
+    """Measure noise by the spread between runs of an engine; else by that of layers without changes."""
+    tick = max(_find_tick_ms(runs[0]) for runs in times)
+    ratios = [
+        ratio
+        for first, *further in times
+        for run in further
+        if len(run) == len(first)
+        for ratio in _center_ratios(zip(plain_values(first), plain_values(run), strict=True), tick)
+    ]
+    source = "spread between runs"
+    if len(ratios) < _LEAST_RATIOS:
+        pairs = [block.times_ms for block in blocks if block.is_matched and not block.changes]
+        ratios = _center_ratios(pairs, tick)
+        source = f"spread of {len(ratios)} equal layers"
+    pct = NOISE_PCT
+    if len(ratios) >= _LEAST_RATIOS:
+        sigma = SCALED_MAD * float(np.median(np.abs(ratios)))
+        pct = min(MOST_NOISE_PCT, max(NOISE_PCT, 100.0 * math.expm1(_SIGMAS * sigma)))
+    if pct == NOISE_PCT:
+        source = "default"
+    noisy = [
+        block._replace(noise_ms=max(tick * 1.001, *(pct / 100.0 * (time or 0.0) for time in block.times_ms)))
+        if block.is_matched
+        else block
+        for block in blocks
+    ]
+    whole = _add_independent(block for block in noisy if block.is_matched)
+    return noisy, LayerNoise(tick, pct, source, whole)
 
 
-def _add_independent(noises: Iterable[float]) -> float:
-    """Return the noise of a sum of independent numbers."""
-    return math.sqrt(math.fsum(noise * noise for noise in noises))
+def _add_independent(blocks: Iterable[_Block]) -> float:
+    """Return the noise of the sum of blocks, as of independent numbers."""
+    return math.sqrt(math.fsum(block.noise_ms**2 for block in blocks))
 
 
 def _find_tick_ms(times: pd.Series) -> float:
@@ -329,17 +314,6 @@ def _find_tick_ms(times: pd.Series) -> float:
     return step if (np.abs(multiples - multiples.round()) < 0.05).all() else TIMER_RESOLUTION_MS
 
 
-def _ratios_of_runs(runs: Sequence[pd.Series], tick: float) -> list[float]:
-    """Return logarithms of the ratios of layer times to the first run, without the ratio common to all layers."""
-    first = plain_values(runs[0])
-    return [
-        ratio
-        for run in runs[1:]
-        if len(run) == len(first)
-        for ratio in _center_ratios(zip(first, plain_values(run), strict=True), tick)
-    ]
-
-
 def _center_ratios(pairs: Iterable[tuple[float | None, float | None]], tick: float) -> list[float]:
     least = _LEAST_TICKS * tick
     ratios = [math.log(other / time) for time, other in pairs if time and other and min(time, other) >= least]
@@ -347,26 +321,15 @@ def _center_ratios(pairs: Iterable[tuple[float | None, float | None]], tick: flo
     return [ratio - middle for ratio in ratios]
 
 
-def _split_noise(blocks: Sequence[_Block], noise: _Noise) -> tuple[list[_Block], list[_Block]]:
-    """Split the blocks of a cause into those beyond noise and the others; no split if the others add up to more."""
-    small = [block for block in blocks if noise.is_within(block)]
-    if abs(math.fsum(block.delta_ms or 0.0 for block in small)) > noise.of_sum(small):
-        return list(blocks), []
-    indices = {block.number for block in small}
-    return [block for block in blocks if block.number not in indices], small
-
-
 # Causes
 
 
-def _find_cause(block: _Block, given: Circumstances) -> Cause:
+def _find_cause(block: _Block, cause_of_all: Cause | None) -> Cause:
     """Return the cause of a block's difference, if it exceeds noise."""
     if not block.is_matched:
         return _BY_KIND.get(block.kind, Cause.ONE_ENGINE)
-    if given.has_other_device:
-        return Cause.DEVICE
-    if given.has_other_batch:
-        return Cause.SHAPES
+    if cause_of_all is not None:
+        return cause_of_all
     if not block.changes:
         return Cause.TIME
     if block.kind in _BY_KIND:
@@ -405,21 +368,18 @@ def _is_replaced(change: Change) -> bool:
     return not {*change.before.split(" + ")} & {*change.after.split(" + ")}
 
 
-def _describe_parts(
-    cause: Cause, blocks: Iterable[_Block], causes: Mapping[int, Cause], given: Circumstances
-) -> str:
+def _describe_parts(members: Iterable[tuple[_Block, Cause]], engine: int, *, is_unchanged: bool) -> str:
     """Return `18 convolutions FP16⇒INT8, 1 pooling FP32⇒INT8`: blocks by kind and change, the largest sum first."""
     groups: dict[tuple[str, str], list[_Block]] = {}
-    for block in blocks:
-        detail = _describe_change(block, causes[block.number], given)
-        if cause is Cause.UNCHANGED:
-            detail = detail or _UNCHANGED_DETAILS.get(causes[block.number], "")
+    for block, cause in members:
+        detail = _describe_change(block, cause, engine)
+        if is_unchanged:
+            detail = detail or _UNCHANGED_DETAILS.get(cause, "")
         groups.setdefault((block.kind, detail), []).append(block)
-    parts = []
-    for (kind, detail), members in groups.items():
-        count = sum(1 if block.is_matched else sum(block.layers) for block in members)
-        delta = 0.0 if cause is Cause.NO_TIME else math.fsum(block.delta_ms or 0.0 for block in members)
-        parts.append((-abs(delta), -count, kind, detail))
+    parts = [
+        (-abs(_add_deltas(own)), -sum(1 if block.is_matched else sum(block.layers) for block in own), *group)
+        for group, own in groups.items()
+    ]
     parts.sort()
     texts = [
         f"{plural(-count, *_NOUNS.get(kind, (kind,)))} {detail}".rstrip()
@@ -429,11 +389,9 @@ def _describe_parts(
     return ", ".join([*texts, f"{rest} more"] if rest else texts)
 
 
-def _describe_change(block: _Block, cause: Cause, given: Circumstances) -> str:
-    if not block.layers[1]:
-        return f"only in {letter(given.baseline)}"
-    if not block.layers[0]:
-        return f"only in {letter(given.engine)}"
+def _describe_change(block: _Block, cause: Cause, engine: int) -> str:
+    if not block.is_matched:
+        return f"only in {letter(0 if block.layers[0] else engine)}"
     library = _find_library_change(block)
     if cause is Cause.PRECISION:
         precision = block.changes[ChangeKind.PRECISION]

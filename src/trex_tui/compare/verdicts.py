@@ -94,14 +94,11 @@ def explain_need(engine: Engine, kind: FileKind, need: str) -> str:
     return f"{path.name} is unusable" if path is not None and is_damaged else need
 
 
-def judge_engines(runs: Sequence[Runs], per: Sequence[int], baseline: int) -> dict[int, Verdict]:
-    """Judge each engine but the baseline against it."""
+def judge_engines(runs: Sequence[Runs], per: Sequence[int]) -> dict[int, Verdict]:
+    """Judge each engine but the first one, the baseline."""
     return {
-        other: _judge_engine(
-            (runs[baseline], runs[other]), (per[baseline], per[other]), (letter(baseline), letter(other))
-        )
-        for other in range(len(runs))
-        if other != baseline
+        other: _judge_engine((runs[0], runs[other]), (per[0], per[other]), ("A", letter(other)))
+        for other in range(1, len(runs))
     }
 
 
@@ -144,29 +141,24 @@ def sum_calls(engine: Engine, layers: Sequence[int], per: int = 1) -> Values | N
     return calls["time_ms"].groupby(numbers).sum().to_numpy(float) / per
 
 
-def judge_blocks(
-    frame: pd.DataFrame, runs: Sequence[Runs], per: Sequence[int], baseline: int
-) -> pd.DataFrame:
+def judge_blocks(frame: pd.DataFrame, engines: Sequence[Engine], per: Sequence[int]) -> pd.DataFrame:
     """Add verdicts on the mean of the single times of blocks: `b_verdict`, and the interval of the difference."""
-    if runs[baseline][0].calls.empty:
-        return frame
     times = [
-        [sum_calls(own[0], layers, divisor) for layers in frame[key_of(position, "layers")]]
-        for position, (own, divisor) in enumerate(zip(runs, per, strict=True))
+        [sum_calls(engine, layers, divisor) for layers in frame[key_of(position, "layers")]]
+        for position, (engine, divisor) in enumerate(zip(engines, per, strict=True))
+        if not engines[0].calls.empty
     ]
-    for position in range(len(runs)):
-        if position == baseline or runs[position][0].calls.empty:
+    for position in range(1, len(times)):
+        if engines[position].calls.empty:
             continue
         found = [
             None
             if first is None or second is None
             else judge([first], [second], Statistic.MEAN, ("", ""), ("", ""))
-            for first, second in zip(times[baseline], times[position], strict=True)
+            for first, second in zip(times[0], times[position], strict=True)
         ]
-        edges = [judgement.interval if judgement else None for judgement in found]
-        frame[key_of(position, "verdict")] = text_array(
-            judgement.outcome.value if judgement else None for judgement in found
-        )
+        frame[key_of(position, "verdict")] = text_array(own.outcome.value if own else None for own in found)
         for number, key in enumerate(("delta_low_ms", "delta_high_ms")):
-            frame[key_of(position, key)] = pd.array([edge[number] if edge else None for edge in edges], FLOAT)
+            edges = [own.interval[number] if own and own.interval else None for own in found]
+            frame[key_of(position, key)] = pd.array(edges, FLOAT)
     return frame

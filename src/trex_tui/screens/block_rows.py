@@ -106,7 +106,7 @@ class Blocks:
     def _find_quiet(self, other: int) -> list[bool]:
         comparison = self.comparison
         causes = plain_values(comparison.blocks[key_of(other, "cause")])
-        ends = (self.layers[comparison.baseline], self.layers[other], comparison.changes[other], causes)
+        ends = (self.layers[0], self.layers[other], comparison.changes[other], causes)
         return [
             bool(first) is bool(second) and not changes and cause in (None, "unchanged")
             for first, second, changes, cause in zip(*ends, strict=True)
@@ -155,7 +155,7 @@ class Blocks:
         Args:
             other: The engine beside the baseline; None for the times of all engines in a row.
         """
-        first, others = self.comparison.baseline, self.comparison.others
+        first, others = 0, self.comparison.others
         ends = (first, *others) if other is None else (first, other)
         write = self._write_block if other is None else self._write_pair
         rows = BlockRows(Section(""), [], {}, {})
@@ -274,7 +274,7 @@ class Blocks:
 
     def _columns(self, ends: tuple[int, ...], sort: str) -> Iterator[Column]:
         """Yield the columns of a row per block; the last of them leave a narrow table first."""
-        known = describe_columns(len(ends), ends[0])
+        known = describe_columns(len(ends))
         is_pair = len(ends) == 2
         title = "Block, max |Δ| first" if sort == SIZE and not is_pair else "Block"
         yield replace(known["label"], key="name", title=title, priority=0)
@@ -294,7 +294,7 @@ class Blocks:
 
     def _pair_columns(self, ends: tuple[int, ...]) -> Iterator[Column]:
         """Yield the columns of two engines, mirrored; those of equal priority leave a narrow table together."""
-        known = describe_columns(len(self.layers), ends[0])
+        known = describe_columns(len(self.layers))
         left, right = (self._side_columns(known, end) for end in ends)
         yield from left
         yield Column("link", "", "─── equal, ─≠─ different, ‹── and ──› only in one engine.", priority=0)

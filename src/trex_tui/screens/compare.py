@@ -278,7 +278,7 @@ class ComparePane(EnginePane):
         """Show what changed in the block under the cursor; kernel, formats and name in each engine."""
         if self.blocks is None or self._rows is None:
             return
-        row, ends = self.query_one(BlockTable).row, (self.blocks.comparison.baseline, *self._others)
+        row, ends = self.query_one(BlockTable).row, (0, *self._others)
         block = None if row is None else self._rows.blocks.get(row)
         self.query_one("#block", Static).update(describe_row(self.blocks, block, self._others))
         layers = () if row is None else self._rows.layers.get(row, ())
@@ -364,7 +364,7 @@ class ComparePane(EnginePane):
     def action_choose_sort(self) -> None:
         if self.blocks is None:
             return
-        known = describe_columns(len(self.blocks.layers), self.blocks.comparison.baseline)
+        known = describe_columns(len(self.blocks.layers))
         options = {SIZE: "largest difference", ORDER: "execution order"} | {
             key: f"{column.title}  {column.help}"
             for key, column in known.items()

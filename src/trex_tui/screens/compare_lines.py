@@ -46,7 +46,7 @@ def head_line(blocks: Blocks, others: Sequence[int], width: int) -> Content:
 def _describe_network(blocks: Blocks, others: Sequence[int]) -> Content:
     """Return that engines are of different networks."""
     comparison = blocks.comparison
-    first = blocks.layers[comparison.baseline]
+    first = blocks.layers[0]
     parts = []
     for other in others:
         if not comparison.differences[other].is_related:
@@ -60,8 +60,7 @@ def _describe_network(blocks: Blocks, others: Sequence[int]) -> Content:
 
 def _list_heads(blocks: Blocks, others: Sequence[int]) -> Iterator[Content]:
     """Yield lines that say less and less."""
-    comparison = blocks.comparison
-    ends = (comparison.baseline, *others)
+    ends = (0, *others)
     names = [
         styled((f"{letter(end)} ", "$accent"), shorten_middle(blocks.labels[end], _MOST_LABEL))
         for end in ends
@@ -88,7 +87,7 @@ def _describe_time(blocks: Blocks, end: int, others: Sequence[int]) -> Content:
     comparison = blocks.comparison
     for other in others:
         values = comparison.verdicts[other].judgement.values
-        if values is not None and end in (comparison.baseline, other):
+        if values is not None and end in (0, other):
             return styled(" ", (f"{format_ms(values[end == other])} ms", "bold"))
     return styled()
 
@@ -112,7 +111,7 @@ def sum_line(blocks: Blocks, others: Sequence[int], shown: Sequence[int]) -> Con
     """Return the sums of the layer times, and the causes of their difference, which add up to it."""
     comparison = blocks.comparison
     is_whole = len(shown) == len(blocks)
-    ends = (comparison.baseline, *others)
+    ends = (0, *others)
     parts = []
     for end in ends:
         sum_ms = comparison.sides[end].latency_sum_ms

@@ -115,7 +115,7 @@ def _all_blocks(shown: Shown) -> Section:
         frame.insert(
             place, key_of(position, "names"), [tuple(names[layer] for layer in own) for own in layers]
         )
-    columns = describe_columns(len(comparison.engines), comparison.baseline)
+    columns = describe_columns(len(comparison.engines))
     return Section("blocks", frame=frame, columns=[column for key, column in columns.items() if key in frame])
 
 
@@ -168,9 +168,7 @@ def list_sections(shown: Shown) -> Iterator[Section]:
 def difference_section(comparison: Comparison, position: int) -> Section:
     """Return the verdict on an engine, and a row per cause with their sum."""
     difference = comparison.differences[position]
-    title = (
-        f"{letter(position)} against {letter(comparison.baseline)}: {describe_verdict(comparison, position)}"
-    )
+    title = f"{letter(position)} against A: {describe_verdict(comparison, position)}"
     section = Section(
         f"difference-{letter(position).lower()}", title, sentences=[describe_difference(comparison, position)]
     )
@@ -206,7 +204,7 @@ def _engines_section(comparison: Comparison) -> Section:
         facts["latency_sum_ms"] = side.latency_sum_ms
         for key in ("latency_median_ms", "energy_per_inference_j"):
             facts[key] = None if facts[key] is None else facts[key] / side.per
-        label = printable(side.label) + (" (baseline)" if position == comparison.baseline else "")
+        label = printable(side.label) + (" (baseline)" if position == 0 else "")
         rows.append(
             {**facts, "letter": letter(position), "engine": label, "matched_layers": side.matched_layers}
         )
@@ -234,7 +232,7 @@ def totals_section(comparison: Comparison, group: Group) -> Section:
     rest = table.iloc[_MOST_GROUPS:]
     others = [_sum_rows(group, plural(len(rest), "other"), rest)] if len(rest) else []
     frame = pd.concat([table.head(_MOST_GROUPS), *others, _sum_rows(group, "Σ", table)], ignore_index=True)
-    known = describe_columns(len(comparison.engines), comparison.baseline)
+    known = describe_columns(len(comparison.engines))
     keys = list(map(str, frame))
     shown = [known[key] for key in keys if key.endswith(("latency_ms", "delta_ms"))]
     shown += [replace(known[key], priority=6) for key in keys if key.endswith("_layers")]
@@ -285,7 +283,7 @@ def choose_blocks(
             for position, rows in enumerate(matches)
         ]
         frame = blocks[pd.concat(is_chosen, axis=1).any(axis=1)]
-    known = describe_columns(len(engines), comparison.baseline)
+    known = describe_columns(len(engines))
     if sort is not None:
         columns = {key: column for key, column in known.items() if key in frame}
         rows = pd.Series(True, index=frame.index)
@@ -302,7 +300,7 @@ def describe_changes(comparison: Comparison, block: int, others: Sequence[int] =
         others: Engines that are compared with the baseline; by default all.
     """
     others = others or comparison.others
-    ends = sorted((comparison.baseline, *others))
+    ends = sorted((0, *others))
     layers = {end: comparison.blocks[key_of(end, "layers")].iloc[block] for end in ends}
     there = [letter(end) for end in ends if layers[end]]
     if len(there) == 1:
@@ -352,7 +350,7 @@ def blocks_section(shown: Shown) -> Section:
     for position in range(len(comparison.engines)):  # 0 where an engine has no layer would look like a time
         key = key_of(position, "latency_ms")
         frame[key] = frame[key].where(layers[position][rows.index].gt(0))
-    known = describe_columns(len(comparison.engines), comparison.baseline)
+    known = describe_columns(len(comparison.engines))
     keys = [key for key in map(str, frame) if key.endswith(("_latency_ms", "_delta_ms", "_verdict"))]
     columns = [
         replace(known["label"], priority=0),
@@ -380,7 +378,7 @@ def blocks_section(shown: Shown) -> Section:
 def builds_section(shown: Shown, builds: BuildDifference) -> Section:
     """Return why the builder chose other tactics: two rows for each block whose tactic changed."""
     comparison = shown.comparison
-    engine, baseline = letter(builds.engine), letter(comparison.baseline)
+    engine = letter(builds.engine)
     blocks = builds.of(shown.index)
     sentences = list(map(printable, builds.problems))
     if blocks:
@@ -407,7 +405,7 @@ def builds_section(shown: Shown, builds: BuildDifference) -> Section:
         ),
     )
     frame = frame_of({column.key: [row[place] for row in rows] for place, column in enumerate(columns)})
-    title = f"Why the builder chose other tactics for {engine} than for {baseline}"
+    title = f"Why the builder chose other tactics for {engine} than for A"
     shorten = {"label": shown.names.fit}
     section = Section(
         f"why-{engine.lower()}", title, sentences=sentences, frame=frame, columns=columns, shorten=shorten
@@ -480,7 +478,7 @@ def _describe_data(shown: Shown) -> dict[str, Any]:
     comparison = shown.comparison
     verdicts = {letter(position): _verdict_data(verdict) for position, verdict in comparison.verdicts.items()}
     return {
-        "baseline": letter(comparison.baseline),
+        "baseline": "A",
         "is_per_sample": comparison.is_per_sample,
         "is_unit_stated": comparison.is_unit_stated,
         "engines": [_engine_data(comparison, position) for position in range(len(comparison.engines))],

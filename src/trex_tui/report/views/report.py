@@ -67,7 +67,7 @@ _NUMBERS = {
 """Key of a row of the table of engines -> title, the most important first."""
 _LISTED = ("engine", "precision", "batch", *_NUMBERS, "latency_p99_ms", "device", "tensorrt")
 """Columns of a row per engine, where they cannot be compared."""
-_ACTION = ("remedy", "saving_ms", "saving_pct", "message", "layers", "rule")
+_ACTION = ("remedy", "saving_ms", "saving_pct", "rule")
 _SAVING = Column("saving_ms", "Possible saving", "Of all findings together: an estimate.")
 _MEASURED = (FileKind.TIMING, FileKind.PROFILE, FileKind.PROFILE_LOG, FileKind.GRAPH, FileKind.BUILD_LOG)
 """Files of a measurement, those with times first."""

@@ -46,11 +46,11 @@ def _describe_change(delta_ms: float | None, pct: float | None) -> str:
 
 def describe_difference(comparison: Comparison, position: int) -> str:
     """Return the difference of layer times and its causes in a sentence, and first what makes it no matter of kernels."""
-    side, first = comparison.sides[position], comparison.sides[comparison.baseline]
+    side, first = comparison.sides[position], comparison.sides[0]
     difference = comparison.differences[position]
     if not difference.is_related:
         count = f"{first.matched_layers} of {plural(first.layers, 'layer')}"
-        return f"{count} of {letter(comparison.baseline)} match. Compare totals only."
+        return f"{count} of A match. Compare totals only."
     parts = []
     if has_other_batch(side, first):
         parts.append(f"batch {side.batch} against {first.batch}")
@@ -68,30 +68,30 @@ def describe_difference(comparison: Comparison, position: int) -> str:
 
 def _describe_times(comparison: Comparison, position: int) -> str:
     verdict, difference = comparison.verdicts[position], comparison.differences[position]
-    engine, baseline = letter(position), letter(comparison.baseline)
+    engine = letter(position)
     delta, noise = difference.delta_ms, difference.noise
     if delta is None or noise is None:
         is_engine = comparison.sides[position].latency_sum_ms is None
-        files = comparison.engines[position if is_engine else comparison.baseline]
+        files = comparison.engines[position if is_engine else 0]
         why = explain_need(files, FileKind.PROFILE, "needs --exportProfile")
-        return f"{engine if is_engine else baseline} has no profile ({why}): layer times are not compared."
+        return f"{engine if is_engine else 'A'} has no profile ({why}): layer times are not compared."
     share = "" if difference.delta_pct is None else f" ({abs(difference.delta_pct):.1f} %)"
     is_noise, outcome = abs(delta) <= noise.sum_ms, verdict.outcome
     word = "slower" if delta > 0 else "faster"
     causes = describe_causes(difference.reasons)
     because = f": {causes}" if causes else ""
     agrees = f"layer times agree within noise ({format_signed_ms(delta)} ms)"
-    whole = f"{engine} is {abs(delta):.4f} ms{share} {word} than {baseline} by the sum of layer times"
+    whole = f"{engine} is {abs(delta):.4f} ms{share} {word} than A by the sum of layer times"
     if outcome is Outcome.SAME:
-        rest = agrees if is_noise else whole.replace(f" than {baseline} by", " by")
-        return f"{engine} and {baseline} do not differ beyond noise end to end; {rest}."
+        rest = agrees if is_noise else whole.replace(" than A by", " by")
+        return f"{engine} and A do not differ beyond noise end to end; {rest}."
     if outcome is Outcome.UNKNOWN and is_noise:
-        return f"{engine} and {baseline} take the same: {agrees}."
+        return f"{engine} and A take the same: {agrees}."
     if outcome is Outcome.UNKNOWN or (outcome.value == word and not is_noise):
         return f"{whole}{because}."
     pct = verdict.judgement.difference_pct
     change = "" if pct is None else f" ({pct:+.2f} %)".replace("-", "−")
-    end_to_end = f"{engine} is {outcome.value} than {baseline} end to end{change}"
+    end_to_end = f"{engine} is {outcome.value} than A end to end{change}"
     if is_noise:
         return f"{end_to_end}; {agrees}."
     sums = f"{abs(delta):.4f} ms{share} {'more' if delta > 0 else 'less'}"
@@ -131,7 +131,7 @@ def evidence_section(comparison: Comparison, position: int) -> Section:
 
 def count_evidence(comparison: Comparison, position: int) -> dict[str, int]:
     """Return the number of blocks per evidence, of those with layers of the engine or the baseline."""
-    ends = [comparison.blocks[key_of(end, "layers")].map(bool) for end in (comparison.baseline, position)]
+    ends = [comparison.blocks[key_of(end, "layers")].map(bool) for end in (0, position)]
     evidence = comparison.blocks["evidence"].where(ends[0] & ends[1], Evidence.NONE.value)[ends[0] | ends[1]]
     counts = evidence.value_counts()
     return {kind.value: int(counts[kind.value]) for kind in Evidence if kind.value in counts}
