@@ -50,6 +50,7 @@ COMMANDS = {
     "engines": Command(_SEVERAL, "engines"),
     "memory": Command(_SEVERAL, "memory"),
     "accuracy": Command(_SEVERAL, "accuracy"),
+    "nsys": Command(_ONE, "nsys"),
     "precision-risk": Command(_ONE, "precision_risk"),
     "capture": Command(_HOST, "capture"),
     "doctor": Command(_HOST, "doctor"),
