@@ -23,7 +23,6 @@ from trex_tui.engine.filter import (
     describe_no_match,
     find_column,
     find_matches,
-    join_filters,
     quote_value,
 )
 from trex_tui.engine.model import Engine
@@ -105,151 +104,95 @@ WORDS = [
     ("", EVERY),
     ("  \t ", EVERY),
     ("conv", ["in", "stem", "conv1"]),
-    ("CONV", ["in", "stem", "conv1"]),
     ("conv stem", ["in", "stem"]),
     ("stem conv +", ["stem"]),
-    ("/layer1/layer1.0/Conv", ["conv1"]),
-    ("/stem/Conv + /stem/Relu", ["stem"]),
     ("-conv", ["pool", "fc", "softmax", "evil"]),
-    ("--conv", ["in", "stem", "conv1"]),
     ("conv -relu -copy", ["conv1"]),
-    ("max-", []),
     ("nothing", []),
     ('"conv + "', ["stem"]),
     ('-"conv + "', ["in", "conv1", "pool", "fc", "softmax", "evil"]),
     ('"or"', ["in", "evil"]),
-    ('"(a)"', ["evil"]),
     ('"\\"quoted\\""', ["evil"]),
-    ('"\\\\"', ["evil"]),
     ('"\x1b[31m"', ["evil"]),
     ("*", ["evil"]),
-    ("|name|,", ["evil"]),
 ]
 PRECEDENCE = [
     ("conv and stem", ["in", "stem"]),
     ("relu or pool", ["stem", "pool"]),
-    ("RELU OR Pool", ["stem", "pool"]),
     ("stem relu or head gemm", ["stem", "fc"]),
     ("stem (relu or pool)", ["stem", "pool"]),
-    ("stem(relu or pool)", ["stem", "pool"]),
     ("not conv pool", ["pool"]),
     ("not (conv pool)", EVERY),
     ("not conv or relu", ["stem", "pool", "fc", "softmax", "evil"]),
-    ("not (conv or relu)", ["pool", "fc", "softmax", "evil"]),
     ("-(conv or relu)", ["pool", "fc", "softmax", "evil"]),
-    ("not not conv", ["in", "stem", "conv1"]),
-    ("not -conv", ["in", "stem", "conv1"]),
     ("conv and not relu and not copy", ["conv1"]),
-    ("((conv))", ["in", "stem", "conv1"]),
 ]
 TEXT_COLUMNS = [
     ("kind:gemm", ["fc"]),
-    ("kind=GEMM", ["fc"]),
     ("kind:gemm,convolution", ["stem", "conv1", "fc"]),
     ("kind:gemm, pooling", ["pool", "fc"]),
     ("kind!=gemm,convolution", ["in", "pool", "softmax", "evil"]),
-    ("KIND:gemm", ["fc"]),
     ("kind:conv*", ["stem", "conv1"]),
-    ("kind:*o*i*", ["stem", "conv1", "pool"]),
-    ("kind:*gemm*", ["fc"]),
     ("precision:int8,fp16 -kind:pooling", ["stem", "conv1", "evil"]),
-    ("prec:fp16", ["stem", "conv1", "pool", "evil"]),
     ("type:Cask*", ["stem", "conv1", "pool"]),
     ('kind~"^(gemm|pool)"', ["pool", "fc"]),
-    ("kind~^(gemm|pool)", ["pool", "fc"]),
     ("(kind~gemm)", ["fc"]),
     ('name~"layer1\\..*conv"', ["conv1"]),
-    ("name~/conv$", ["in", "conv1"]),
-    ("name~\\)", ["evil"]),
     ('name~"\\"q"', ["evil"]),
-    ("tactic:*xmma*", ["stem", "conv1"]),
     ("prec:half kind:convolution", ["stem", "conv1"]),
-    ("name:MaxPool", ["pool"]),
     ("name=MaxPool", []),
     ("name=/stem/maxpool", ["pool"]),
-    ("name:MaxPool,gemm", ["pool", "fc"]),
     ('name:"stem/conv +"', ["stem"]),
     ("name:*Pool", ["pool"]),
-    ("name!=MaxPool kind:pooling", ["pool"]),
     ("tactic:XMMA", ["stem", "conv1"]),
-    ("tactic=xmma", []),
-    ("type:Cask", []),
 ]
 ATTRIBUTES = [
     ("kernel:3x3", ["stem"]),
-    ("kernel=3x3", ["stem"]),
     ("kernel:*x3", ["stem", "conv1"]),
-    ("kernel:*", ["stem", "conv1"]),
-    ("stride:4x4", ["stem"]),
     ("groups>1", ["conv1"]),
-    ("groups:1,8", ["stem", "conv1"]),
     ("has_relu:yes", ["stem"]),
-    ("has_relu:0", ["conv1"]),
     ("has_relu!=true", ["conv1"]),
     ('attr.Stride:"[4, 4]"', ["stem"]),
-    ('attr.Stride="[4, 4]"', ["stem"]),
     ("attr.stride:4", ["stem"]),
     ("attr.Stride:*4]", ["stem"]),
-    ("attr.Stride=4", []),
     ("attr.Groups>1", ["conv1"]),
-    ("attr.groups:8", ["conv1"]),
     ("attr.has_relu:1", ["stem"]),
-    ("attr.Sparse:yes", ["stem"]),
     ('attr.Kernel~"1?3, 3"', ["stem", "conv1"]),
-    ("attr.Kernel:none kind:convolution", []),
     ('attr."My Key":a,x', ["conv1"]),
     ('attr.my_key="a,b"', ["conv1"]),
     ("attr.LayerType:Cask", ["stem", "conv1", "pool"]),
-    ("attr.StreamId<1", ["stem", "fc"]),
 ]
 LIST_COLUMNS = [
     ("onnx_nodes:/stem/Relu", ["stem"]),
     ("onnx:*conv", ["stem"]),
-    ("onnx:CONV", ["stem"]),
-    ("onnx=conv", []),
     ('onnx~"/relu$"', ["stem"]),
-    ("onnx!=/stem/relu", []),
     ("onnx:none", [key for key in EVERY if key != "stem"]),
     ("in_shape:1x3x64x64", ["in", "stem"]),
     ("out:int8", ["conv1"]),
-    ("out:int", ["conv1"]),
     ("out=int", []),
-    ("in_shape:1x3x64", []),
 ]
 NUMBERS = [
     ("latency_ms>0.1", ["stem", "fc"]),
-    ("latency_ms>=0.1", ["stem", "conv1", "fc"]),
     ("latency_ms > 0.1", ["stem", "fc"]),
     ("ms<=10us", ["in"]),
     ("ms<.05", ["in", "pool"]),
-    ("ms>1e-1", ["stem", "fc"]),
-    ("ms>0.0001s", ["stem", "fc"]),
-    ("ms:0.2", ["stem"]),
     ("ms=200us,0.3", ["stem", "fc"]),
     ("ms!=0.2", ["in", "conv1", "pool", "fc", "softmax"]),
     ("pct>25%", ["stem", "fc"]),
-    ("index<2", ["in", "stem"]),
     ("index>-1", EVERY),
     ("stream:0", ["stem", "fc"]),
     ("io>=24Ki", ["in", "stem"]),
-    ("io>24.5k", ["in", "stem"]),
     ("io<0.1kB", ["conv1", "pool", "fc", "softmax", "evil"]),
-    ("io>1GiB", []),
 ]
 MISSING = [
     ("ms:none", ["evil"]),
-    ("ms:?", ["evil"]),
     ("ms:*", [key for key in EVERY if key != "evil"]),
-    ("ms!=none", [key for key in EVERY if key != "evil"]),
     ("ms:none,0.2", ["stem", "evil"]),
     ("not ms>0", ["evil"]),
-    ("ms>0 or not ms>0", EVERY),
     ("tactic:?", ["in", "pool", "softmax", "evil"]),
     ("tactic:*", ["stem", "conv1", "fc"]),
-    ("tactic!=x", ["stem", "conv1", "fc"]),
     ("-tactic=x", EVERY),
     ('tactic:"none"', []),
-    ("stream:none", ["in", "pool", "softmax", "evil"]),
 ]
 CASES = [*WORDS, *PRECEDENCE, *TEXT_COLUMNS, *ATTRIBUTES, *LIST_COLUMNS, *NUMBERS, *MISSING]
 
@@ -292,20 +235,13 @@ def test_the_examples_of_the_help(engine: Engine, text: str) -> None:
     find_matches(engine, text)
 
 
-def test_every_layer_is_found_by_its_quoted_name(engine: Engine) -> None:
-    for key, name in zip(EVERY, engine.layers["name"], strict=True):
-        assert found(engine, f"name={quote_value(name)}") == [key]
-
-
 NO_MATCH = [
     ("kind:attention", "0 of 7 layers match: no kind 'attention'"),
     ("type:CaskConv", "0 of 7 layers match: no layer_type 'CaskConv'; did you mean CaskConvolution?"),
     ("laeyr", "0 of 7 layers match: no name contains 'laeyr'"),
     ("conv (kernel:5x5 or groups:1)  kind:gemm", "0 of 7 layers match: no kernel '5x5'"),
     ("onnx:/stem/Rlu", "0 of 7 layers match: no onnx_nodes '/stem/Rlu'; did you mean /stem/Relu?"),
-    ("kind:gemm kind:pooling", "0 of 7 layers match"),
     ("ms>100", "0 of 7 layers match"),
-    ("not kind:*", "0 of 7 layers match"),
 ]
 
 
@@ -313,11 +249,6 @@ NO_MATCH = [
 def test_why_nothing_matches(engine: Engine, text: str, sentence: str) -> None:
     assert found(engine, text) == []
     assert describe_no_match(engine, text) == sentence
-
-
-def test_joined_filters() -> None:
-    assert join_filters("conv or pool", "kind:gemm") == "(conv or pool) kind:gemm"
-    assert join_filters("", "kind:gemm") == join_filters("kind:gemm", "kind:gemm") == "kind:gemm"
 
 
 def test_many_numbers(engine: Engine) -> None:
@@ -329,53 +260,33 @@ def test_many_numbers(engine: Engine) -> None:
 # The caret stands where the error is.
 ERRORS = [
     ("latency_pct>^", "expected a number after `>`"),
-    ("kind:gemm latency_pct> ^", "expected a number after `>`"),
     ("ms>=^fast", "expected a number after `>=`"),
     ("ms>^2Ki", "expected a number, which for latency_ms may end in us ms s,"),
-    ("pct>^2k", "expected a number, which for latency_pct may end in %,"),
     ("io>^2ms", "expected a number, which for io_bytes may end in k M G Ki Mi Gi,"),
-    ("io>^1e999", "expected a number, which for io_bytes may end in k M G Ki Mi Gi,"),
-    ("ms:^x*", "expected a number after `:`"),
     ("ms:0.1,^", "expected a number after `,`"),
-    ('ms:^"1"', "expected a number after `:`"),
-    ("ms>^none", "expected a number after `>`"),
     ("kind:^", "expected a value after `:`"),
-    ("(kind:^)", "expected a value after `:`"),
     ("kind:gemm,^", "expected a value after `,`"),
-    ("kind:^,gemm", "expected a value after `:`"),
     ("kind^>2", "kind is text, which `>` does not compare"),
     ("ms^~2", "latency_ms is a number, which `~` does not match"),
     ("kind:^gem", "no kind 'gem'"),
     ("kind:gemm,^conv", "no kind 'conv'"),
-    ('kind:^"conv*"', "no kind 'conv*'"),
     ("kind:^g*gemm", "no kind 'g*gemm'"),
-    ("precision!=^int9", "no precision 'int9'"),
-    ("device:^cpu or kind:gemm", "no device 'cpu'"),
     ("has_bias:^2", "no has_bias '2'"),
-    ("attr.Kernel:^", "expected a value after `:`"),
     ("^knd:gemm", "no column 'knd'"),
     ("conv ^latenc>2", "no column 'latenc'"),
-    ("^torch::nn", "no column 'torch'"),
     ("^>2", "expected a column before `>`"),
     ("conv ^~x", "expected a column before `~`"),
     ("conv or^", "expected a term after `or`"),
-    ("conv and ^", "expected a term after `and`"),
     ("not^", "expected a term after `not`"),
-    ("conv -^", "expected a term after `-`"),
     ("conv -^ relu", "expected a term right after `-`"),
     ("conv or ^and relu", "expected a term before `and`"),
-    ("^or relu", "expected a term before `or`"),
     ("(conv^", "expected `)` for the `(` of column 1"),
-    ("(^", "expected a term after `(`"),
     ("(^)", "expected a term before `)`"),
     ("conv^)", "`)` without a `(` before it"),
     ('conv "relu^', "expected a quote that closes the one of column 6"),
-    ('kind:"gemm^', "expected a quote that closes the one of column 6"),
     ("name~^", "expected a regular expression after `~`"),
-    ("(name~^)", "expected a regular expression after `~`"),
     ('name~^"(a+)+"', "repetitions or alternatives within a repetition can take forever"),
     ('conv name~^"a("', None),
-    ("-" * 3 + "^", "expected a term after `-`"),
 ]
 
 
@@ -398,13 +309,9 @@ def test_place_and_sentence(engine: Engine, pointed: str, message: str | None) -
     ("text", "words"),
     [
         ("knd:gemm", "no column 'knd' at column 1; did you mean kind?"),
-        ("latenc>2", "no column 'latenc' at column 1; did you mean latency_ms?"),
         ("torch::nn", "no column 'torch' at column 1; put text of a name in quotes"),
         ("attr.Kernle:x", "no column 'attr.Kernle' at column 1; did you mean attr.Kernel?"),
         ("kind:gem", "no kind 'gem' at column 6; did you mean gemm?"),
-        ("prec:int9", "no precision 'int9' at column 6; did you mean INT8?"),
-        ("prec:fp116", "no precision 'fp116' at column 6; did you mean FP16?"),
-        ("device:cpu", "no device 'cpu' at column 8; did you mean GPU?"),
         ("device:host", "no device 'host' at column 8; the values are GPU, DLA"),
         ("has_relu:maybe", "no has_relu 'maybe' at column 10; the values are yes, no"),
     ],
@@ -423,10 +330,7 @@ def test_hints(engine: Engine, text: str, words: str) -> None:
     [
         ("kind:conv", "kind:convolution"),
         ("kind:s", "kind:softmax,scale,shuffle,slice,shape,sync"),
-        ("kind:gemm,re", "kind:gemm,reduction,reformat,resize"),
         ("prec:ha", "prec:FP16"),
-        ("has_relu:y", "has_relu:yes"),
-        ("kind:gemm", "kind:gemm"),
     ],
 )
 def test_a_value_that_is_being_typed(engine: Engine, text: str, same: str) -> None:
@@ -470,19 +374,10 @@ def test_long_but_flat(engine: Engine, text: str) -> None:
     assert found(engine, text) == found(engine, "a")
 
 
-def test_parentheses_to_the_limit(engine: Engine) -> None:
-    assert found(engine, "(" * DEEPEST + "a" + ")" * DEEPEST) == found(engine, "a")
-
-
 CATASTROPHES = [
     "(a+)+$",
-    "(a*)*b",
     "(a|aa)+$",
-    "(a|a)*b",
-    "(.*a){20}",
     "(a?){30}a{30}",
-    "([a-z]+)*:",
-    "((ab)+c?)+d",
     "a?" * 40 + "a" * 40,
     ".*.*.*.*.*x",
     "(a)(\\1+)+b",
@@ -502,14 +397,6 @@ def test_patterns_that_might_take_forever(pattern: str) -> None:
 def test_patterns_that_are_none(pattern: str) -> None:
     with pytest.raises(BadRegexError):
         compile_regex(pattern)
-
-
-@pytest.mark.parametrize(
-    "pattern",
-    ["layer1\\..*conv", "(conv|relu)", "(a.*)?b", "^/head/[a-z]+$", "(\\d+\\.){2}\\d+", "[[a]", "(ab)*"],
-)
-def test_patterns_that_people_write(pattern: str) -> None:
-    compile_regex(pattern)
 
 
 SYMBOLS = ['"', "\\", "(", ")", "-", ":", ">", "<=", "!=", "~", ",", "*", "?", " ", "[", "{9", "+"]
@@ -540,17 +427,6 @@ def test_a_quoted_value_is_that_value(engine: Engine, text: str) -> None:
         if text.casefold() in name.casefold()
     ]
     assert found(engine, f"name:{quote_value(text)}") == wanted
-
-
-def test_types_of_attributes(tmp_path: Path) -> None:
-    engine = load_engine(
-        write_graph(tmp_path / "a.graph.json", [layer("a", "Any", [], [], Kernel=[3, 3], Groups=2)])
-    )
-    with pytest.raises(FilterError, match=r"^attr.Kernel is text, which `>` does not compare at column 12$"):
-        find_matches(engine, "attr.Kernel>2")
-    with pytest.raises(FilterError, match=r"^attr.Groups is a number, which `~` does not match"):
-        find_matches(engine, "attr.Groups~2")
-    assert find_matches(engine, "attr.Groups>1 attr.Groups<3").tolist() == [True]
 
 
 def test_an_attribute_that_one_of_several_engines_has(tmp_path: Path) -> None:
@@ -597,23 +473,16 @@ def options(engine: Engine, text: str) -> tuple[str, ...]:
     ("text", "expected"),
     [
         ("ki", ("kind:",)),
-        ("kind", ("kind:",)),
         ("conv (KI", ("kind:",)),
-        ("-ki", ("kind:",)),
         ("latency_p", ("latency_pct>",)),
-        ("pct", ("pct>",)),
         ("strea", ("stream:",)),
-        ("ker", ("kernel:",)),
-        ("attr.or", ("attr.Origin:",)),
         ("attr.origin:", ("REFORMAT",)),
         ("kind:", ("convolution", "gemm", "myelin", "noop", "reformat", "softmax")),
-        ("kind:re", ("reformat",)),
         ("kind:gemm,re", ("reformat",)),
         ("kind!=GE", ("gemm",)),
         ('type:"Cuda', ('"CudaSoftMax"',)),
         ("stream:", ("0",)),
         ("onnx:/features/C", ("/features/Conv",)),
-        ("lib:", ("xmma",)),
         ("name:evil", ('"evil \x1b[31m|name|, \\"quoted\\""',)),
     ],
 )
@@ -638,13 +507,6 @@ def test_completed_text_and_the_part_still_to_type(sample: Engine) -> None:
     quotes = complete(sample, "name:evil")
     assert quotes is not None
     assert quotes.ghost is None, "a quote would have to stand before what has been typed"
-
-
-def test_every_column_is_offered(sample: Engine) -> None:
-    for column in sample.columns.values():
-        for name in (column.key, *column.aliases):
-            if not name.startswith("attr."):
-                assert any(option[:-1] == name for option in options(sample, name[:-1] or name)), name
 
 
 def test_typing_in_a_large_engine_stays_fast(tmp_path: Path) -> None:
