@@ -250,7 +250,7 @@ def _format_help(parser: CommandParser) -> str:
     for group in dict.fromkeys(command.group for command in COMMANDS.values()):
         lines += ["", f"{group}:"]
         lines += [
-            f"  {name:11} {_help_of(name)}" for name, command in COMMANDS.items() if command.group == group
+            f"  {name:15} {_help_of(name)}" for name, command in COMMANDS.items() if command.group == group
         ]
     options = parser.format_help().partition("options:\n")[2]
     return "\n".join([*lines, "", "options:", options.rstrip(), "", _EXAMPLES])

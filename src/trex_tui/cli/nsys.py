@@ -8,7 +8,7 @@ from pathlib import Path
 from trex_tui.cli.options import CommandParser, add_paths, add_result, add_top, complete_files
 from trex_tui.cli.results import Result
 
-HELP = "Show where an application spends its time, from a trace of Nsight Systems"
+HELP = "Show where an application spends its time"
 ARGUMENTS = "--trace FILE.sqlite [SET]"
 EPILOG = """\
 Record and export the application first, without CUDA graphs, which hide the

@@ -18,7 +18,7 @@ from trex_tui.cli.options import (
 from trex_tui.cli.results import Result, complain
 from trex_tui.errors import TrexError
 
-HELP = "Find the nodes of an ONNX model that FP16 makes inaccurate"
+HELP = "Find what makes an ONNX model inaccurate in FP16"
 ARGUMENTS = "--onnx MODEL [SET]"
 EPILOG = """\
 Runs the model in FP32 on the CPU, node by node (extra accuracy): magnitudes,
