@@ -288,7 +288,7 @@ def test_colours_follow_the_reader(page: Page) -> None:
         grounds[scheme] = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert grounds == {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 24, 29)"}
     page.call("Emulation.setEmulatedMedia", media="print", features=[])
-    assert page.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
+    assert page.evaluate("getComputedStyle(document.querySelector('details')).display") == "none"
 
 
 def test_an_interactive_page_sorts_by_raw_values(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
