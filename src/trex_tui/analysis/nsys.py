@@ -136,9 +136,8 @@ def _read_tables(path: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, 
 def _check_numbers(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows whose times, threads and correlations are whole numbers: SQLite keeps any value in any column."""
     for key in table.columns.intersection(["start", "end", "globalTid", "correlationId"]):
-        table = table[[type(value) is int and abs(value) < 2**63 for value in table[key]]].astype(
-            {key: "int64"}
-        )
+        is_whole = [type(value) is int and abs(value) < 2**63 for value in table[key]]
+        table = table.loc[np.array(is_whole, dtype=bool)].astype({key: "int64"})
     return table
 
 
