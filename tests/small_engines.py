@@ -24,8 +24,7 @@ NET: list[tuple[str, str, list[int], float | None]] = [
     ("/head/softmax/Softmax", "SoftMax", [1, 10], 0.005),
     ("/head/labels", "Constant", [10], None),
 ]
-SLOWEST, POOLING = 6, 2
-BY_TIME = [6, 1, 4, 3, 5, 2, 0, 7, 8]
+POOLING = 2
 
 
 def tensor(name: str, shape: list[int]) -> dict[str, Any]:
@@ -68,43 +67,6 @@ def small_engine(folder: Path, *, profiled: bool = True) -> Path:
     layers = [raw_layer(index, name, kind, shape) for index, (name, kind, shape, _) in enumerate(NET)]
     times = {name: time for name, _, _, time in NET if time is not None}
     return write_set(folder, "tiny", layers, times if profiled else None)
-
-
-def quantized_engine(folder: Path, first: str = "QuantizeLinear_1") -> Path:
-    """Three dangling quantize layers between convolutions, the second the slowest; two convolutions, and a plugin that reads
-    what they write, so that their floating-point results are needed."""
-    layers, times = [], {}
-    for number, name in enumerate([first, "conv_1", "QuantizeLinear_2", "conv_2", "QuantizeLinear_3"]):
-        is_scale = name.startswith("Quantize") or number == 0
-        kind, source = ("Scale", "Half") if is_scale else (CONV, "Int8")
-        entry = {
-            "Name": name,
-            "LayerType": kind,
-            "Inputs": [tensor(f"t{number}", [1, 64, 32, 32]) | {"Format/Datatype": source}],
-            "Outputs": [
-                tensor(f"t{number + 1}", [1, 64, 32, 32])
-                | {"Format/Datatype": "Int8" if is_scale else "Half"}
-            ],
-            "TacticName": "",
-        }
-        layers.append(entry)
-        times[name] = (0.1, 0.2, 0.3, 0.2, 0.05)[number]
-    tap = {
-        "Name": "tap",
-        "LayerType": "PluginV2",
-        "Inputs": [tensor(f"t{number}", [1, 64, 32, 32]) | {"Format/Datatype": "Half"} for number in (2, 4)],
-        "Outputs": [tensor("tapped", [1, 64, 32, 32]) | {"Format/Datatype": "Half"}],
-        "TacticName": "",
-    }
-    layers.append(tap)
-    times["tap"] = 0.01
-    return write_set(folder, "net", layers, times)
-
-
-def named_engine(folder: Path, names: list[str]) -> Path:
-    """An engine `named` of layers with these names; each is slower than the one before."""
-    layers = [raw_layer(0, name, CONV, [1, 8]) | {"TacticName": name} for name in names]
-    return write_set(folder, "named", layers, {name: 1.0 + place for place, name in enumerate(names)})
 
 
 def several_engines(folder: Path) -> Path:

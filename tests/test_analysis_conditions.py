@@ -70,13 +70,6 @@ def test_a_busy_gpu_makes_an_estimate_and_a_whole_file_none(tmp_path: Path) -> N
     assert "measurement interval is unknown" in facts.unknown["energy_per_inference_j"]
 
 
-def test_without_samples_there_is_nothing(tmp_path: Path) -> None:
-    engine = load_engine(write_sample_set(tmp_path))
-    assert power_facts(engine) is throttling(engine) is find_sample_times(engine) is None
-    assert power_table(engine).empty
-    assert layer_energy(engine).isna().all(axis=None)
-
-
 @pytest.mark.skipif(not (ARTIFACTS / "power").is_dir(), reason="no real artifacts")
 @pytest.mark.parametrize("name", ["simple", "multiple_readings", "multiple_layers"])
 def test_powers_of_layers_that_another_program_computed(name: str) -> None:

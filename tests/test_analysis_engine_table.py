@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from helpers import REPOSITORY, RealSet, real_sets, write_sample_set
 from power_kit import write_power_set
-from small_engines import several_engines, small_engine
+from small_engines import several_engines
 from trex_tui.analysis.columns import ALL_COLUMNS as LAYER_COLUMNS
 from trex_tui.analysis.engines import (
     CHANGES,
@@ -23,7 +21,6 @@ from trex_tui.analysis.engines import (
     EngineTable,
     Signature,
     common_words,
-    group_engines,
     group_models,
     make_row,
     read_engines,
@@ -32,7 +29,6 @@ from trex_tui.analysis.engines import (
 )
 from trex_tui.api import load_engine
 from trex_tui.artifacts.discover import ArtifactSet, find_sets
-from trex_tui.column import Column
 from trex_tui.engine.filter import find_matches
 from trex_tui.engine.load import load_set
 from trex_tui.engine.model import Engine
@@ -85,22 +81,6 @@ def test_values_keep_their_types_and_unknown_is_na() -> None:
     assert "energy_per_inference_j" not in varying_columns(table)
     assert {"engine", "device", "latency_median_ms"} <= set(varying_columns(table))
     assert find_matches(table, "batch>1").sum() == (table.frame["batch"] > 1).sum()
-
-
-def test_other_processes_give_the_same_rows() -> None:
-    with ProcessPoolExecutor(2) as pool:
-        spread = table_of(SAMPLES, executor=pool)
-    pd.testing.assert_frame_equal(spread.frame, table_of(SAMPLES).frame)
-
-
-def test_further_columns_and_progress(tmp_path: Path) -> None:
-    small_engine(tmp_path)
-    seen: list[tuple[int, int]] = []
-    findings = Column("findings", "findings", "Number of findings.")
-    table = table_of(tmp_path, extra={findings: len}, progress=lambda done, whole: seen.append((done, whole)))
-    assert table.frame["findings"].tolist() == [9]
-    assert table.columns["findings"] is findings
-    assert seen == [(1, 1)]
 
 
 def test_energy_and_accuracy_beside_a_set(tmp_path: Path) -> None:
@@ -183,14 +163,3 @@ def test_order_by_date_with_differences_to_the_set_before(tmp_path: Path) -> Non
     assert changes[1:] == pytest.approx([21.0, 100 / 1.331 - 100, 21.0])
     assert plain_values(table.frame["weights_bytes_change_pct"])[1:] == [0, 0, 0]
     assert CHANGES.keys() <= table.columns.keys()
-
-
-def test_groups_never_mix_models(tmp_path: Path) -> None:
-    shutil.copytree(SAMPLES / "alexnet", tmp_path / "a")
-    shutil.copytree(SAMPLES / "alexnet", tmp_path / "b")
-    shutil.copytree(SAMPLES / "resnet18", tmp_path / "c")
-    groups = group_engines(table_of(tmp_path).frame, ["device"], ["latency_median_ms"])
-    assert groups["engines"].tolist() == [2, 1]
-    assert (groups["min_latency_median_ms"] <= groups["median_latency_median_ms"]).all()
-    assert [len(names) for names in groups["members"]] == [2, 1]
-    assert groups["model"].nunique() == 2

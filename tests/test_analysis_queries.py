@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from helpers import (
     ARTIFACTS,
-    REPOSITORY,
     RealSet,
     layer,
     profile_line,
@@ -27,7 +26,6 @@ from helpers import (
 )
 from trex_tui.analysis.stability import (
     Stability,
-    block_medians,
     find_outliers,
     judge_stability,
     timer_tick_ms,
@@ -38,7 +36,6 @@ from trex_tui.analysis.timing import (
     find_latency,
     layer_gap,
     measure,
-    on_grid_pct,
     percentile,
     stability,
     statistics,
@@ -46,7 +43,6 @@ from trex_tui.analysis.timing import (
 )
 from trex_tui.api import load_engine
 from trex_tui.engine.model import Engine
-from trex_tui.frames import plain_values
 
 TIMED = pytest.mark.parametrize("real", real_sets(having=["timing"], every=True))
 PRINTED = pytest.mark.parametrize("real", real_sets(having=["timing", "profile_metadata"], every=True))
@@ -140,12 +136,6 @@ def test_the_warm_up_is_left_out_by_time(tmp_path: Path) -> None:
     assert (facts.queries, facts.warmup_queries) == (5, 0)
 
 
-def test_no_timing_is_none(tmp_path: Path) -> None:
-    engine = engine_of(tmp_path)
-    assert timing_facts(engine) is stability(engine) is layer_gap(engine) is None
-    assert statistics(engine).empty
-
-
 def test_a_printed_summary_alone(tmp_path: Path) -> None:
     performance = {
         "Throughput": 100.0,
@@ -188,16 +178,6 @@ def test_an_impossible_throughput_is_doubtful(tmp_path: Path) -> None:
     assert facts.doubt == ""
 
 
-def test_copies_and_their_share(tmp_path: Path) -> None:
-    times = {"h2dMs": 6.0, "computeMs": 1.0, "d2hMs": 1.0}
-    facts = timing_facts(
-        engine_of(tmp_path, [timing_row(300.0 + 10 * place, 8.0) | times for place in range(5)])
-    )
-    assert facts is not None
-    assert (facts.transfers_ms, facts.transfers_pct) == (7.0, 87.5)
-    assert (facts.is_h2d_bound, facts.is_d2h_bound, facts.is_enqueue_bound) == (True, True, False)
-
-
 def test_an_enqueue_below_the_resolution_is_an_upper_bound(tmp_path: Path) -> None:
     """Late in a run the stamps resolve 10 µs: `0 % of the compute time` would claim more than the file knows."""
     rows = [
@@ -207,20 +187,6 @@ def test_an_enqueue_below_the_resolution_is_an_upper_bound(tmp_path: Path) -> No
     assert facts is not None
     assert facts.is_enqueue_below_resolution
     assert facts.enqueue_ratio == pytest.approx(0.01 / 0.5)
-
-
-SERIES_OF_TIMES = st.lists(st.floats(0.01, 1000.0), min_size=1, max_size=120).map(np.array)
-
-
-@given(SERIES_OF_TIMES, st.integers(-3, 3), st.floats(0.0, 100.0))
-def test_statistics_scale_and_shift(values: Any, power: int, shift: float) -> None:
-    plain, scaled, moved = measure(values), measure(values * 2.0**power), measure(values + shift)
-    known = [plain[f"p{pct}_ms"] for pct in (50, 75, 90, 95, 99)]
-    assert [plain["min_ms"], *known, plain["max_ms"]] == sorted([plain["min_ms"], *known, plain["max_ms"]])
-    assert scaled["median_ms"] == plain["median_ms"] * 2.0**power
-    assert scaled["cv_pct"] == pytest.approx(plain["cv_pct"])
-    assert moved["median_ms"] == pytest.approx(plain["median_ms"] + shift)
-    assert moved["std_ms"] == pytest.approx(plain["std_ms"], abs=1e-9)
 
 
 @PRINTED
@@ -370,21 +336,6 @@ def test_clean_noise_is_stable(make: Any, how: dict[str, Any], most: int) -> Non
     assert sum(judged(make(seed, **how)).verdict != "stable" for seed in range(50)) <= most
 
 
-@pytest.mark.parametrize("rows", [1, 2, 10, 39])
-def test_few_rows_are_too_few(rows: int) -> None:
-    run = judged([1.0 + 0.001 * (row % 3) for row in range(rows)])
-    assert (run.verdict, run.drift, run.blocks) == ("unknown", None, 0)
-
-
-@pytest.mark.parametrize("rows", [40, 5000])
-@pytest.mark.parametrize("value", [0.0, 1e-4, 1234.5])
-def test_a_constant_series_is_stable(rows: int, value: float) -> None:
-    run = judged([value] * rows)
-    assert (run.verdict, run.windows_range_pct) == ("stable", 0)
-    assert run.outliers is not None
-    assert run.outliers.count == 0
-
-
 def test_rows_without_a_number() -> None:
     assert judged([]).verdict == judged([math.nan] * 50).verdict == "unknown"
     holes = [math.nan if place % 7 == 0 else value for place, value in enumerate(white(8, 400, 0.5))]
@@ -392,26 +343,11 @@ def test_rows_without_a_number() -> None:
     assert (run.verdict, run.rows) == ("stable", sum(not math.isnan(value) for value in holes))
 
 
-@given(st.integers(0, 10_000), st.integers(1, 4))
-def test_stability_is_the_same_in_other_units(seed: int, power: int) -> None:
-    values = autoregressive(seed, rows=300)
-    one, two = judged(values), judged([value * 2.0**power for value in values])
-    assert one.verdict == two.verdict
-    assert one.drift is not None
-    assert two.drift is not None
-    assert two.drift.change_pct == pytest.approx(one.drift.change_pct)
-
-
 @given(st.lists(st.floats(allow_infinity=False, min_value=0.0, max_value=1e15), max_size=200))
 def test_no_series_is_too_strange(values: list[float]) -> None:
     run = judged(values)
     assert run.rows == len(values)
     assert timer_tick_ms(np.array(values)) > 0
-
-
-def test_blocks() -> None:
-    assert block_medians(np.array([1.0, 2.0, 3.0, 9.0, 8.0, 7.0]), 2).tolist() == [2.0, 8.0]
-    assert len(block_medians(np.arange(103.0), 10)) == 10
 
 
 # Layers and latency
@@ -449,22 +385,11 @@ def test_layers_longer_than_the_latency(tmp_path: Path) -> None:
     assert gap_of(tmp_path, [0.3, 0.2], 0.501).direction == "equal"
 
 
-def test_latency_longer_for_copies(tmp_path: Path) -> None:
-    gap = gap_of(tmp_path, [0.3, 0.2], 0.99, row={"computeMs": 0.49, "h2dMs": 0.4, "d2hMs": 0.1})
-    assert (gap.direction, gap.copies_ms) == ("end to end", pytest.approx(0.5))
-    assert (gap.difference_ms, gap.overhead_us_per_layer) == (pytest.approx(-0.49), pytest.approx(5.0))
-
-
 def test_unknown_parts_of_the_gap_have_reasons(tmp_path: Path) -> None:
     gap = gap_of(tmp_path, [0.3, None], medians=False)
     assert gap.layers_left_out == 1
     assert set(gap.unknown) == {key for key in gap._fields if getattr(gap, key) is None}
     assert all(gap.unknown.values())
-
-
-def test_share_on_the_grid() -> None:
-    assert on_grid_pct(pd.Series([0.0, 0.001024, 0.012288, 0.0123, 0.0005])) == 50.0
-    assert on_grid_pct(pd.Series([0.0])) is None
 
 
 @pytest.mark.parametrize("real", real_sets(having=["profile", "timing"], every=True))
@@ -477,15 +402,3 @@ def test_gaps_of_real_sets(real: RealSet) -> None:
     assert (gap.iterations, gap.on_grid_pct) == (iterations, pytest.approx(on_grid, abs=0.5))
     assert (gap.direction, gap.copies_ms) == ("layers", 0.0)
     assert (gap.sum_median_ms is None) is ("8.4EA" in real.name)
-
-
-@pytest.mark.skipif(not (ARTIFACTS / "torch-trt").is_dir(), reason="no real artifacts")
-def test_outliers_of_single_times_of_layers() -> None:
-    engine = load_engine(ARTIFACTS / "torch-trt" / "alexnet")
-    counts = engine.column("outliers")
-    for index, count in enumerate(plain_values(counts)):
-        times = engine.calls["time_ms"][engine.calls["layer"].eq(index)].to_numpy()
-        away = np.abs(times - np.median(times)) > 0.05 * np.median(times)
-        assert 0 <= count <= 2 * away.sum() + 2
-    assert counts.sum() > 0
-    assert load_engine(REPOSITORY / "sample_artifacts" / "alexnet").column("outliers").isna().all()

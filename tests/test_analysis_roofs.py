@@ -14,7 +14,6 @@ from trex_tui.analysis.device import (
     UNKNOWN_DEVICE,
     Device,
     StatedDevice,
-    architecture_by_tactics,
     device_of_facts,
     find_device,
     parse_peaks,
@@ -99,13 +98,6 @@ def test_implausible_values_are_unknown(value: Any) -> None:
     assert found.sms is None
     assert "(implausible)" in found.missing["sms"]
     assert "number of SMs unknown" in find_peak(found, FP16, tensor_cores=True).reason
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"), [(8.6, "8.6"), (9, "9.0"), ("12.1", "12.1"), (8.65, None), (0, None)]
-)
-def test_compute_capability(value: Any, expected: str | None) -> None:
-    assert device(compute_capability=value).compute_capability == expected
 
 
 def test_nothing_stated() -> None:
@@ -326,15 +318,6 @@ def test_a_matrix_times_a_vector_is_bound_by_bandwidth(tmp_path: Path) -> None:
     assert "computed in FP32" in found["assumptions"][0]
 
 
-def test_a_copy_has_no_arithmetic(tmp_path: Path) -> None:
-    found = point(engine_of(tmp_path, [copy()], [0.08]))
-    unknown = ("flops_per_byte", "achieved_flops_per_s", "peak_flops_per_s", "roof_flops_per_s", "tiles")
-    assert [found[key] for key in unknown] == [None] * 5
-    assert (found["roof_ms"], found["roof_pct"]) == (pytest.approx(0.04), pytest.approx(50))
-    assert (found["bound"], found["reasons"]) == ("bandwidth", ())
-    assert point(engine_of(tmp_path, [copy()], [0.5]))["bound"] == "latency"
-
-
 def test_unknown_values_have_reasons(tmp_path: Path) -> None:
     no_device = engine_of(tmp_path, [convolution()], [0.05], is_known=False)
     found = point(no_device)
@@ -385,14 +368,6 @@ def test_rooflines_of_real_engines(real: RealSet) -> None:
     assert total(totals["latency_ms"]) == pytest.approx(total(times[is_work]))
     everything = roof_pct(engine, is_work)
     assert everything is None or 0 < everything < 400
-
-
-@pytest.mark.parametrize("real", real_sets(having=["graph", "profile"])[:1])
-def test_kernels_state_an_architecture(real: RealSet) -> None:
-    engine = load_engine(real.path("graph"))
-    stated = [raw.get("TacticName") or "" for raw in real.layers()]
-    expected = max(int(name[2:4]) for name in stated if name[:4] in ("sm70", "sm75", "sm80", "sm86"))
-    assert architecture_by_tactics(engine) == expected
 
 
 def test_a_kernel_of_unknown_unit_gets_the_roof_of_the_tensor_cores() -> None:

@@ -9,22 +9,18 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from helpers import (
     ARTIFACTS,
     REPOSITORY,
     RealSet,
-    examples,
     layer,
     real_sets,
     tensor,
-    write_graph,
     write_json,
 )
 from trex_tui.analysis.columns import ALL_COLUMNS as COLUMNS
-from trex_tui.analysis.memory import live_at, live_bytes, live_tensors, memory_facts, memory_totals
+from trex_tui.analysis.memory import live_at, live_bytes, memory_facts, memory_totals
 from trex_tui.analysis.structure import (
     compute_totals,
     critical_path,
@@ -155,70 +151,12 @@ def test_an_unknown_size_makes_the_peak_a_lower_bound() -> None:
     )
 
 
-def test_padding_counts() -> None:
-    ends = [tensor("a", 1, 3, 4, 4, dtype=NHWC8)]
-    assert live(layer("w", "kgen", [sized("x")], ends), layer("r", "kgen", ends, [sized("y")])) == [256, 256]
-
-
-def test_traffic_counts_a_tensor_for_every_layer_that_touches_it() -> None:
-    layers = [step("x", "c"), step("c", "c", "NoOp"), step("c", "b"), step("cb", "y")]
-    assert memory_facts(engine_of(layers)).traffic_bytes == (7 + 100) + (100 + 10) + (100 + 10 + 9)
-    unknown = [step("x", "a"), layer("g", "gemm", [sized("a")], [sized("y")])]
-    assert memory_facts(engine_of(unknown)).traffic_bytes is None
-
-
 def test_a_constant_of_several_layers_counts_once() -> None:
     """As the time steps of an LSTM use the same weights."""
     matrix = [tensor("x", 4, 8), tensor("w", 8, 4)]
     engine = engine_of([layer("g", "gemm", matrix, [tensor(name, 4, 4)]) for name in ("a", "b", "y")])
     assert engine.layers["weights_bytes"].tolist() == [64, 64, 64]
     assert memory_facts(engine).weights_bytes == 64
-
-
-NAMES = st.lists(st.sampled_from("abcdexw"), max_size=3).map("".join)
-STEPS = st.lists(
-    st.builds(step, NAMES, NAMES, st.sampled_from(["kgen", "Reformat", "Constant"])), min_size=1, max_size=10
-)
-
-
-def spans_of(engine: Engine, name: str) -> list[list[int]]:
-    """First and last layer of each value of a name, by looking at all reads and writes."""
-    spans: list[list[int]] = []
-    is_read, is_constant, early = False, False, None
-    for index, kind in enumerate(engine.layers["kind"]):
-        reads = any(port.name == name for port in engine.inputs[index])
-        if reads and spans and not is_constant:
-            spans[-1][1], is_read = index, True
-        elif reads and not is_constant and early is None:
-            early = index
-        if not any(port.name == name for port in engine.outputs[index]):
-            continue
-        if kind == "constant":
-            is_constant = True
-            continue
-        if not spans or is_constant or (is_read and not reads):
-            spans.append([index, index])
-            is_read = False
-        spans[-1][1], is_constant = index, False
-    if early is not None and spans and not is_constant:
-        spans[-1][0] = min(early, spans[-1][0])
-    return spans
-
-
-@given(STEPS)
-@settings(max_examples=examples(200))
-def test_random_engines_against_the_definition(layers: list[dict[str, Any]]) -> None:
-    engine = engine_of(layers)
-    expected = [0] * len(engine)
-    for name in set(engine.tensors["name"]) - {"x", "y"}:
-        for first, last in spans_of(engine, name):
-            for index in range(first, last + 1):
-                expected[index] += SIZES.get(name, 50)
-    assert live_bytes(engine).tolist() == expected
-    facts = memory_facts(engine)
-    assert facts.activation_peak_bytes == (max(expected) if len(live_tensors(engine)) else None)
-    if facts.peak_layer is not None:
-        assert total(live_at(engine, facts.peak_layer)["allocated_bytes"]) == facts.activation_peak_bytes
 
 
 @pytest.mark.parametrize("real", real_sets(having=["graph"]))
@@ -319,31 +257,6 @@ def test_critical_paths_by_hand(
     assert path_of(layers, times) == expected
 
 
-@given(
-    st.lists(
-        st.builds(step, *[st.lists(st.sampled_from("abcd"), max_size=2).map("".join)] * 2),
-        min_size=1,
-        max_size=7,
-    ),
-    st.lists(st.integers(0, 9), min_size=7, max_size=7),
-)
-@settings(max_examples=examples(200))
-def test_no_path_is_longer(layers: list[dict[str, Any]], times: list[int]) -> None:
-    engine = engine_of(layers, [float(time) for time in times[: len(layers)]])
-    path = critical_path(engine)
-    if path is None:
-        assert not engine.latency_sum_ms or engine.tensors.empty
-        return
-    links = engine.links[~engine.links["is_loop"]]
-    longest = [float(time) for time in times[: len(layers)]]
-    for source, target in sorted(
-        zip(links["source"], links["target"], strict=True), key=lambda link: link[1]
-    ):
-        longest[target] = max(longest[target], longest[source] + times[target])
-    assert path.latency_ms == max(longest) == sum(times[index] for index in path.layers)
-    assert set(pairwise(path.layers)) <= set(zip(links["source"], links["target"], strict=True))
-
-
 @pytest.mark.parametrize("real", real_sets(having=["graph", "profile"]))
 def test_critical_paths_of_real_engines(real: RealSet) -> None:
     engine = load_engine(real.paths())
@@ -411,13 +324,3 @@ def test_use_of_the_dla(tmp_path: Path) -> None:
     assert facts.dla_ms == pytest.approx(9.2 + total(blocks["execution_ms"][1:]))
     assert facts.dla_ms + (facts.gpu_ms or 0) == pytest.approx(sum(times))
     assert dla_facts(load_engine(REPOSITORY / "sample_artifacts" / "alexnet")) is None
-
-
-def test_names_alone_have_no_path(tmp_path: Path) -> None:
-    write_graph(tmp_path / "net.graph.json", ["a", "b"])
-    rows = [{"name": name, "timeMs": 10, "averageMs": 1.0, "percentage": 50} for name in "ab"]
-    write_json(tmp_path / "net.profile.json", [{"count": 10}, *rows])
-    engine = load_engine(tmp_path)
-    assert engine.latency_sum_ms == 2.0
-    assert critical_path(engine) is None
-    assert stream_totals(engine).empty

@@ -213,23 +213,6 @@ def test_attention_by_hand(
     )
 
 
-def test_other_kinds_multiply_nothing(tmp_path: Path) -> None:
-    for layer_type in ("Reformat", "CudaSoftMax", "NoOp", "PoolingV2"):
-        raw = layer("k", layer_type, [tensor("x", 4)], [tensor("y", 4)])
-        assert product_of(tmp_path, raw) == ((None,) * 5, None)
-
-
-def test_names_alone_state_nothing(tmp_path: Path) -> None:
-    engine = load_engine(write_graph(tmp_path / "net.graph.json", ["/features/Conv + /features/Relu"]))
-    assert products(engine)["compute_note"].tolist() == ["only the layer's name is known"]
-    facts = compute_facts(engine)
-    assert (facts.macs, facts.is_at_least, facts.layers_without_macs) == (
-        None,
-        True,
-        {"only the layer's name is known": 1},
-    )
-
-
 def test_a_jump_back_makes_the_work_a_lower_bound(tmp_path: Path) -> None:
     layers = [gemm([("x", (4, 8)), ("w", (8, 4))], (4, 4)) | {"Name": name} for name in ("a", "b", "c")]
     jump = layer("j", "cjmp", JumpTargetThen="b", JumpTargetElse="<EXIT>")

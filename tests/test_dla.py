@@ -111,42 +111,6 @@ def test_summary_shares_and_blocks(tmp_path: Path, output: Output) -> None:
     assert by_kind["reformat"] == pytest.approx(0.08)
 
 
-def test_block_in_the_words_of_trtexec_8(tmp_path: Path, output: Output) -> None:
-    engine = summary_of(output, write_profile(tmp_path, LIST_OF_TRTEXEC))
-    (block,) = engine["dla"]["blocks"]
-    assert block["operators"] is None
-    assert block["wait"] == 2
-    assert 5 in block["crossing_rows"]
-    assert block["execution_ms"] == pytest.approx(7.7016)
-    assert not engine["dla"]["fallbacks"]
-
-
-def test_row_of_another_kind_that_waits(tmp_path: Path, output: Output) -> None:
-    convolutions = [(f"conv{number} + Conv_{number}", 0.05) for number in range(4)]
-    waits = [*convolutions, ("x to nvm", 0.02), (SECOND, 0.02), ("Conv_9", 2.0), ("Conv_10", 0.06)]
-    (block,) = summary_of(output, write_profile(tmp_path, waits))["dla"]["blocks"]
-    assert block["wait"] == 6
-    usual = [(name, 0.2 if name == "Conv_9" else time) for name, time in waits]
-    (block,) = summary_of(output, write_profile(tmp_path, usual))["dla"]["blocks"]
-    assert (block["wait"], block["execution_ms"]) == (None, 0.02)
-
-
-def test_wait_behind_a_layer_of_the_gpu(tmp_path: Path, output: Output) -> None:
-    """A layer that needs nothing of the block runs before the copy that waits."""
-    rows = [("x to nvm", 0.05), (SECOND, 0.02), ("Conv_9", 0.2), ("a from nvm", 3.0), ("b from nvm", 0.04)]
-    (block,) = summary_of(output, write_profile(tmp_path, rows))["dla"]["blocks"]
-    assert block["wait"] == 3
-    assert 4 in block["crossing_rows"]
-
-
-def test_no_row_stands_out(tmp_path: Path, output: Output) -> None:
-    rows = [("x to nvm", 0.05), (SECOND, 0.02), ("prob from nvm", 0.06), ("prob copy finish", 0.01)]
-    dla = summary_of(output, write_profile(tmp_path, rows))["dla"]
-    assert dla["blocks"][0]["wait_ms"] is None
-    assert "lower bound" in dla["sentences"][0]
-    assert dla["crossing_ms"] == pytest.approx(0.12)
-
-
 def test_long_names_are_cut_in_texts_alone(tmp_path: Path, output: Output) -> None:
     path = str(write_profile(tmp_path, TWO_BLOCKS))
     texts = [output(command, path) for command in ("summary", "layers", "lint")]
@@ -213,21 +177,3 @@ def test_lists_of_tensorrt_7(tmp_path: Path, output: Output) -> None:
     dla = json.loads(output("build-log", str(log), "--json"))["dla"]
     assert dla["dla_layers"] == ["{conv_1,batch_norm_1}", "{conv_2,batch_norm_2,relu_2}"]
     assert dla["gpu_layers"] == ["(Unnamed Layer* 3) [Shuffle]", "fc6 || fc7"]
-
-
-def test_kinds_of_names(tmp_path: Path) -> None:
-    rows = [
-        ("conv1 input reformatter 0", 0.1),
-        ("conv1 output reformatter 12", 0.1),
-        ("conv1a || conv1b", 0.1),
-        ("data copy", 0.1),
-    ]
-    engine = load_engine(write_profile(tmp_path, rows))
-    assert engine.layers["kind"].tolist() == ["reformat", "reformat", "convolution", "reformat"]
-    assert engine.dla_blocks.empty
-    assert engine.layers["device"].isna().all()
-
-
-def test_names_that_only_look_like_a_block(tmp_path: Path) -> None:
-    rows = [("{single}", 0.1), ("{ForeignNode[a,b...c]}", 0.2), ("x finish", 0.1), ("{a,b} + c", 0.1)]
-    assert load_engine(write_profile(tmp_path, rows)).dla_blocks.empty

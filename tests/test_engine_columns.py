@@ -10,7 +10,6 @@ import pytest
 from helpers import REPOSITORY, RealSet, layer, real_sets, tensor, write_graph
 from trex_tui.analysis.columns import ALL_COLUMNS as COLUMNS
 from trex_tui.api import full_frame, load_engine, select
-from trex_tui.column import RARE
 from trex_tui.engine.model import Engine
 from trex_tui.errors import TrexError
 from trex_tui.frames import plain_values
@@ -32,13 +31,6 @@ def test_every_column_says_what_it_is() -> None:
         assert all(meaning for meaning in (column.words or {}).values()), key
     names = [name for column in COLUMNS.values() for name in (column.key, *column.aliases)]
     assert len(set(names)) == len(names)
-
-
-def test_about_forty_columns_by_default(engine: Engine) -> None:
-    frame = engine.frame()
-    assert 30 <= len(frame.columns) <= 45
-    assert {"name", "kind", "precision", "latency_ms", "latency_pct", "weights_bytes", "macs"} <= {*frame}
-    assert all(engine.columns[key].priority < RARE for key in frame)
 
 
 def test_the_full_frame_has_raw_attributes(engine: Engine) -> None:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter, defaultdict
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from helpers import REPOSITORY, RealSet, layer, real_sets, tensor, write_graph, write_json
 from trex_tui.api import load_engine
@@ -208,23 +205,6 @@ def _links(frame: pd.DataFrame) -> set[tuple[Any, ...]]:
     return set(rows)
 
 
-LAYERS = st.lists(
-    st.tuples(st.lists(st.sampled_from("abcd"), max_size=3), st.lists(st.sampled_from("abcd"), max_size=2)),
-    max_size=8,
-)
-
-
-@given(LAYERS)
-def test_links_of_any_layers(layers: list[tuple[list[str], list[str]]]) -> None:
-    rows = [
-        (index, role, port, name)
-        for index, sides in enumerate(layers)
-        for role, names in zip(("input", "output"), sides, strict=True)
-        for port, name in enumerate(names)
-    ]
-    assert _links(_frame(rows)) == _follow(rows)
-
-
 @pytest.mark.parametrize("real", real_sets())
 def test_links_of_real_engines(real: RealSet) -> None:
     engine = _load(real)
@@ -295,14 +275,6 @@ def test_a_layer_without_time_is_no_millisecond_on_a_path(tmp_path: Path) -> Non
     assert "latency_ms" not in graph.nodes[1]
 
 
-def test_without_times_paths_count_layers(tmp_path: Path) -> None:
-    raw = [
-        layer(name, "kgen", [tensor(f"t{n}", 1)], [tensor(f"t{n + 1}", 1)]) for n, name in enumerate("abc")
-    ]
-    graph = load_engine(write_graph(tmp_path / "n.graph.json", raw)).graph
-    assert nx.dag_longest_path_length(graph, weight="latency_ms") == 2
-
-
 # Layouts
 
 
@@ -324,21 +296,3 @@ def test_padding_of_layouts(
     assert row["allocated_bytes"] == allocated
     assert row["bytes"] == math.prod(shape) * parse_data_type(text).bits // 8
     assert parse_format(text).layout == layout
-
-
-def test_computed_columns_are_computed_once_and_frames_stay(alexnet: Engine) -> None:
-    before = alexnet.layers.copy()
-    assert alexnet.column("io_bytes") is alexnet.column("io_bytes")
-    alexnet.frame(*alexnet.columns)
-    pd.testing.assert_frame_equal(alexnet.layers, before)
-
-
-def test_twenty_thousand_layers(tmp_path: Path) -> None:
-    numbers = count()
-    raw = [
-        layer(f"/block{n}/Conv", "kgen", [tensor(f"t{n}", 1, 8)], [tensor(f"t{n + 1}", 1, 8)])
-        for n in range(20_000)
-    ]
-    engine = load_engine(write_graph(tmp_path / "n.graph.json", raw))
-    assert len(engine.links) == 19_999
-    assert engine.frame()["io_bytes"].sum() == sum(32 for _ in zip(raw, numbers, strict=False))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers import ARTIFACTS, REPOSITORY, layer, tensor, write_graph, write_json
-from trex_tui.api import load_engine, load_engines
+from trex_tui.api import load_engine
 from trex_tui.artifacts.kinds import FileKind
 from trex_tui.engine.model import Engine
 from trex_tui.errors import ArtifactError, Severity, TrexError
@@ -38,12 +38,6 @@ def test_a_complete_set() -> None:
     assert engine.time_unit == "ms"
     assert engine.notes == ()
     assert engine.bindings["role"].tolist() == ["input", "output"]
-
-
-def test_several_engines() -> None:
-    with pytest.raises(TrexError, match=r"has \d+ engines .*load_engines\(\)"):
-        load_engine(SAMPLES)
-    assert len(load_engines(SAMPLES / "resnet-a100")) == 3
 
 
 def test_damage_of_one_file_costs_that_file(tmp_path: Path) -> None:
@@ -242,16 +236,6 @@ def test_weights_that_contradict_the_log(tmp_path: Path) -> None:
 
 
 # Cases of users
-
-
-@needs_cases
-def test_an_impossible_throughput_is_doubted() -> None:
-    engine = load_engine(CASES / "13-impossible-throughput")
-    assert engine.facts.throughput_qps == 178_359
-    assert "impossible" in engine.throughput_doubt
-    assert "5.1 qps are possible" in engine.throughput_doubt
-    assert any("178359 qps at a latency of 197.3 ms" in note for note in _notes(engine, Severity.WARNING))
-    assert load_engine(SAMPLES / "alexnet").throughput_doubt == ""
 
 
 @needs_cases

@@ -7,8 +7,6 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from helpers import RealSet, layer, real_sets, write_graph
 from trex_tui.api import load_engine
@@ -45,14 +43,6 @@ def test_no_two_layers_or_tactics_of_a_real_engine_read_alike(real: RealSet) -> 
             texts = [short.fit(name, width) for name in names]
             assert max(map(len, texts), default=0) <= width
             assert _ambiguous(names, texts) == []
-
-
-@given(st.lists(st.text("ab/. +_(]0", max_size=40), min_size=1, max_size=20, unique=True), st.integers(6, 40))
-def test_any_names(names: list[str], width: int) -> None:
-    short = ShortNames.of_layers((name, name) for name in names)
-    texts = [short.fit(name, width) for name in names]
-    assert max(map(len, texts)) <= width
-    assert len(set(texts)) == len(names)
 
 
 def test_parts_that_all_share_are_left_out(tmp_path: Path) -> None:

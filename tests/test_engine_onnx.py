@@ -63,31 +63,6 @@ def test_nodes_by_name(tmp_path: Path) -> None:
     assert not [note for note in engine.notes if note.severity is Severity.ERROR]
 
 
-def test_a_closed_block_has_what_lies_between_its_ends(tmp_path: Path) -> None:
-    engine = _load(tmp_path, "{ForeignNode[/stem/Conv.../head/MatMul]}")
-    assert engine.layers["onnx_nodes"].tolist() == [("/stem/Conv", "/stem/Relu", "/Flatten", "/head/MatMul")]
-    assert plain_values(engine.onnx.layers["onnx_evidence"]) == ["range"]
-
-
-def test_a_model_of_another_engine(tmp_path: Path) -> None:
-    engine = _load(tmp_path, "/other/Conv", "/other/Gemm")
-    assert engine.onnx is None
-    (note,) = [note for note in engine.notes if note.severity is Severity.ERROR]
-    assert "does not belong to net: the model has 0 of 2 node names (0 %) of its layers" in str(note)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"), [(b"no model", "is not an ONNX model, or is damaged"), (None, "No such file")]
-)
-def test_a_model_that_cannot_be_read(tmp_path: Path, content: bytes | None, message: str) -> None:
-    path = tmp_path / "bad.onnx"
-    if content is not None:
-        path.write_bytes(content)
-    engine = load_engine(_engine(tmp_path, "a"), onnx=path)
-    assert any(message in str(note) for note in engine.notes)
-    assert len(engine) == 1
-
-
 @needs_models
 @pytest.mark.parametrize(("name", "stated"), [("alexnet", 19), ("resnet18", 48)])
 def test_every_node_that_a_real_engine_states_is_in_its_model(name: str, stated: int) -> None:

@@ -135,33 +135,6 @@ def test_runs_of_several_files_have_the_options_of_the_log(
     assert len(rows) == 7
 
 
-def test_an_engine_without_the_run_costs_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "a").mkdir()
-    three_runs(tmp_path / "a" / "several.profile.json")
-    (tmp_path / "b").mkdir()
-    appended(tmp_path / "b" / "single.profile.json", profile())
-    assert main(["summary", "--json", "--run", "2", str(tmp_path)]) == 0
-    captured = capsys.readouterr()
-    assert [engine["latency_sum_ms"] for engine in json.loads(captured.out)["engines"]] == [2.0]
-    assert "no run 2; the file holds one run" in captured.out + captured.err
-
-
-@pytest.mark.parametrize("command", ["times", "summary"])
-def test_warning_where_no_run_is_chosen(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
-) -> None:
-    path = str(log_of_runs(tmp_path / "x.profile.log"))
-    assert main([command, path]) == 0
-    captured = capsys.readouterr()
-    assert "warning: " in captured.out + captured.err
-    assert "has 3 runs; shown is run 3" in captured.out + captured.err
-    assert main([command, path, "--run", "2"]) == 0
-    captured = capsys.readouterr()
-    assert "warning: " not in captured.out + captured.err
-    assert "has 3 runs; shown is run 2" in captured.out + captured.err
-    assert "222.25" in captured.out
-
-
 def test_export_writes_the_metadata_of_the_chosen_run(tmp_path: Path) -> None:
     path = log_of_runs(tmp_path / "x.profile.log")
     out = tmp_path / "x.metadata.json"
