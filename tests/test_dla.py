@@ -177,3 +177,13 @@ def test_lists_of_tensorrt_7(tmp_path: Path, output: Output) -> None:
     dla = json.loads(output("build-log", str(log), "--json"))["dla"]
     assert dla["dla_layers"] == ["{conv_1,batch_norm_1}", "{conv_2,batch_norm_2,relu_2}"]
     assert dla["gpu_layers"] == ["(Unnamed Layer* 3) [Shuffle]", "fc6 || fc7"]
+
+
+def test_block_in_the_words_of_trtexec_8(tmp_path: Path, output: Output) -> None:
+    engine = summary_of(output, write_profile(tmp_path, LIST_OF_TRTEXEC))
+    (block,) = engine["dla"]["blocks"]
+    assert block["operators"] is None
+    assert block["wait"] == 2
+    assert 5 in block["crossing_rows"]
+    assert block["execution_ms"] == pytest.approx(7.7016)
+    assert not engine["dla"]["fallbacks"]
