@@ -137,13 +137,13 @@ def _absent_values(
 ) -> Iterator[str]:
     if column is None:
         if not test(table).any():
-            yield f"no name contains '{next(iter(operands)).value}'"
+            yield f"no name contains '{next(iter(operands)).text}'"
         return
-    known = {part for cell in _cells(column, table.column(column.key)) for part in _parts(cell)}
+    known = {part for cell in _cells(column, table.column(column.key)) for part in _parts(cell)} - {None}
     for operand in operands:
-        if operand.kind == "text" and not any(map(operand.test, known)):
-            hint = did_you_mean(operand.value, known) if len(known) <= _MOST_SUGGESTED else ""
-            yield f"no {column.key} '{operand.value}'" + (f"; {hint}" if hint else "")
+        if operand.text is not None and not any(map(operand.test, known)):
+            hint = did_you_mean(operand.text, known) if len(known) <= _MOST_SUGGESTED else ""
+            yield f"no {column.key} '{operand.text}'" + (f"; {hint}" if hint else "")
 
 
 def join_filters(first: str, second: str) -> str:
@@ -238,11 +238,10 @@ _STOP = re.compile(r"\s*(?:$|\)|or(?=[\s()]|$))", re.IGNORECASE)
 
 
 class _Operand(NamedTuple):
-    """What a column is compared with: `text`, `glob`, `regex`, `number`, `missing` or `any`."""
+    """What a column is compared with: a test of a value (None for a missing one), and the text that values should have."""
 
-    kind: str
-    value: Any = None
-    test: Callable[[str], bool] = bool
+    test: Callable[[Any], bool]
+    text: str | None = None
 
 
 class _Parser:
@@ -328,7 +327,7 @@ class _Parser:
         def mask(table: Table) -> Any:  # noqa: ANN401 - an array
             return np.array([folded in name.casefold() for name in table.column("name")], dtype=bool)
 
-        self._remember(None, [_Operand("text", text)], mask)
+        self._remember(None, [_Operand(bool, text)], mask)
         return mask
 
     def _remember(self, column: Column | None, operands: list[_Operand], mask: Mask) -> None:
@@ -345,14 +344,18 @@ class _Parser:
             raise self._error(f"{column.key} is text, which `{symbol}` does not compare", place)
         self._position = match.end()
         if symbol in _ORDERS:
-            operands = [self._number(column, symbol)]
+            number, compare = self._number(column, symbol), _ORDERS[symbol]
+            operands = [_Operand(lambda value: value is not None and compare(value, number))]
         elif symbol == "~":
             operands = [self._regex()]
         else:
             finds_part = symbol == ":" and column.is_free_text
-            operands = self._values(column, series, symbol, finds_part=finds_part)
+            numbers: set[str] = set()
+            operands = self._values(column, series, symbol, numbers, finds_part=finds_part)
             while self._accept(_COMMA):
-                operands += self._values(column, series, ",", finds_part=finds_part)
+                operands += self._values(column, series, ",", numbers, finds_part=finds_part)
+            if numbers:  # one test for the thousand layers of a group
+                operands.append(_Operand(lambda value: _digits(value) in numbers))
 
         def mask(table: Table) -> Any:  # noqa: ANN401 - an array
             return _compare(table, column, symbol, operands)
@@ -371,19 +374,22 @@ class _Parser:
         hint = suggest_column(self._tables[0], name) or "put text of a name in quotes"
         raise self._error(f"no column '{name}'", start, hint)
 
-    def _values(self, column: Column, series: pd.Series, after: str, *, finds_part: bool) -> list[_Operand]:
-        """value = "?" | "none" | "*" | number | quoted | text, which may hold `*`"""
+    def _values(
+        self, column: Column, series: pd.Series, after: str, numbers: set[str], *, finds_part: bool
+    ) -> list[_Operand]:
+        """value = "?" | "none" | "*" | number, added to `numbers` | quoted | text, which may hold `*`"""
         start = self._position
         quoted = None if is_number(series) else self._quoted()
         match = self._accept(_VALUE) if quoted is None else None
         word = match[1] if match else ""
         if word.casefold() in ("?", "none"):
-            return [_Operand("missing")]
+            return [_Operand(lambda value: value is None)]
         if word == "*":
-            return [_Operand("any")]
+            return [_Operand(lambda value: value is not None)]
         if is_number(series):
             self._position = start
-            return [self._number(column, after)]
+            numbers.add(_digits(self._number(column, after)))
+            return []
         if match is None and quoted is None:
             raise self._error(f"expected a value after `{after}`")
         text, known = word or quoted or "", _spellings(column, series)
@@ -393,7 +399,7 @@ class _Parser:
             hint = did_you_mean(text, words) or f"the values are {', '.join(words)}"
             raise self._error(f"no {column.key} '{text}'", start, hint)
         if "*" in word:
-            return [_Operand("glob", text, lambda value: _fits_glob(text, value))]
+            return [_Operand(lambda value: value is not None and _fits_glob(text, value))]
         return [_text_operand(_TIMES.sub("x", fit), finds_part=finds_part) for fit in fits]
 
     def _find_words(self, text: str, known: Mapping[str, str], *, is_glob: bool) -> list[str]:
@@ -405,12 +411,12 @@ class _Parser:
             return [known[folded]] if folded in known else []
         return list(dict.fromkeys(word for spelling, word in known.items() if spelling.startswith(folded)))
 
-    def _number(self, column: Column, after: str) -> _Operand:
+    def _number(self, column: Column, after: str) -> float:
         start, match = self._position, self._accept(_VALUE)
         unit, written = _UNITS.get(column.unit.name, ("bytes", "k M G Ki Mi Gi"))
         value = parse_quantity(match[1], unit) if match else None
         if value is not None:
-            return _Operand("number", value)
+            return value
         if match is None or match[1][0] not in "0123456789.":
             raise self._error(f"expected a number after `{after}`", start)
         raise self._error(f"expected a number, which for {column.key} may end in {written},", start)
@@ -432,12 +438,14 @@ class _Parser:
         self._position = end
         longest, deadline = longest_text(pattern.pattern), perf_counter() + MOST_SECONDS
 
-        def test(value: str) -> bool:
+        def test(value: str | None) -> bool:
+            if value is None:
+                return False
             if len(value) > longest or perf_counter() > deadline:
                 raise self._error("this regular expression takes too long; start it with letters", start)
             return pattern.search(value) is not None
 
-        return _Operand("regex", pattern, test)
+        return _Operand(test)
 
     def _quoted(self) -> str | None:
         """quoted = '"' … '"'; a backslash before `"` or itself is not part of the text"""
@@ -483,9 +491,14 @@ def _end_of_bare_regex(text: str, start: int) -> int:
 
 def _text_operand(text: str, *, finds_part: bool) -> _Operand:
     folded = text.casefold()
-    return _Operand(
-        "text", text, lambda value: folded in value.casefold() if finds_part else value.casefold() == folded
-    )
+    if finds_part:
+        return _Operand(lambda value: value is not None and folded in value.casefold(), text)
+    return _Operand(lambda value: value is not None and value.casefold() == folded, text)
+
+
+def _digits(number: float | None) -> str:
+    """Return the digits by which numbers are equal: 200 µs are 0.2 ms."""
+    return "" if number is None else f"{number:.9g}"
 
 
 def _fits_glob(pattern: str, text: str) -> bool:
@@ -506,37 +519,14 @@ def _fits_glob(pattern: str, text: str) -> bool:
 
 def _compare(table: Table, column: Column, symbol: str, operands: Sequence[_Operand]) -> Any:  # noqa: ANN401 - an array
     """Return which rows a comparison holds for; a missing value equals only `none`."""
-    if column.key not in table.columns:  # an attribute that only other tables have
-        table_length = len(table.column("name"))
-        return np.full(
-            table_length, symbol != "!=" and any(operand.kind == "missing" for operand in operands)
-        )
-    series = table.column(column.key)
-    numbers = (
-        series.to_numpy("float64", na_value=np.nan) if is_number(series) else np.full(len(series), np.nan)
-    )
-    if symbol in _ORDERS:
-        return _ORDERS[symbol](numbers, operands[0].value)
-    cells = _cells(column, series)
-    is_known = np.array([cell is not None for cell in cells], dtype=bool)
-    mask = _are_among(numbers, [operand.value for operand in operands if operand.kind == "number"])
-    tests = [operand.test for operand in operands if operand.kind in ("text", "glob", "regex")]
-    if tests:
-        fits = {cell: any(test(part) for part in _parts(cell) for test in tests) for cell in set(cells)}
-        mask |= np.array([fits[cell] for cell in cells], dtype=bool)
-    for operand in operands:
-        mask |= {"missing": ~is_known, "any": is_known}.get(operand.kind, False)
-    return ~mask & is_known if symbol == "!=" else mask
-
-
-def _are_among(numbers: Any, stated: Sequence[float]) -> Any:  # noqa: ANN401 - arrays
-    """Return which numbers are any of the stated ones, such as the indices of the layers of a group."""
-    if not stated:
-        return np.zeros(len(numbers), dtype=bool)
-    ordered = np.sort(stated)
-    places = np.searchsorted(ordered, numbers)
-    near = (ordered[np.clip(places + step, 0, len(ordered) - 1)] for step in (-1, 0))
-    return np.logical_or.reduce([np.isclose(numbers, other, rtol=1e-9, atol=0.0) for other in near])
+    cells: list[Any] = [None] * len(table.column("name"))
+    if column.key in table.columns:  # else an attribute that only other tables have
+        cells = _cells(column, table.column(column.key))
+    fits = {
+        cell: any(operand.test(part) for part in _parts(cell) for operand in operands) for cell in set(cells)
+    }
+    mask = np.array([fits[cell] for cell in cells], dtype=bool)
+    return ~mask & np.array([cell is not None for cell in cells], dtype=bool) if symbol == "!=" else mask
 
 
 def _cells(column: Column, series: pd.Series) -> list[Any]:
@@ -551,8 +541,8 @@ def _cells(column: Column, series: pd.Series) -> list[Any]:
     return [None if value in ("", ()) else value for value in values]
 
 
-def _parts(cell: Any) -> tuple[str, ...]:  # noqa: ANN401 - any cell
-    return tuple(dict.fromkeys(cell)) if isinstance(cell, tuple) else (cell,) if isinstance(cell, str) else ()
+def _parts(cell: Any) -> tuple[Any, ...]:  # noqa: ANN401 - any cell
+    return tuple(dict.fromkeys(cell)) if isinstance(cell, tuple) else (cell,)
 
 
 # Completion
@@ -640,7 +630,7 @@ def _list_values(column: Column, series: pd.Series, typed: str) -> list[str]:
         parts: list[tuple[str, ...]] = [(str(value),) for value in series.dropna()] if is_category else []
     else:
         parts = [_parts(cell) for cell in _cells(column, series)]
-    counts = Counter(part for cell in parts for part in cell)
+    counts = Counter(part for cell in parts for part in cell if part is not None)
     wanted = typed.removeprefix('"').casefold()
     ordered = sorted(counts, key=lambda part: (-counts[part], part))
     fitting = [part for part in ordered if part.casefold().startswith(wanted)][: _MOST_OPTIONS + 1]
