@@ -89,7 +89,7 @@ def test_without_logs_there_is_a_sentence_for_each(
     assert main(["diff", *map(str, folders), "--why", "--json"]) == 0
     (why,) = strict_json(capsys.readouterr().out)["why"]
     assert [text[:20] for text in why["problems"]] == ["A has no build log: ", "B has no build log: "]
-    assert why["blocks"] == []
+    assert why["choices"] == []
     assert main(["diff", *map(str, folders), "--json"]) == 0
     assert strict_json(capsys.readouterr().out)["why"] == []
 

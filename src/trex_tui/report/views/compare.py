@@ -15,7 +15,7 @@ from trex_tui.analysis.engines import make_row
 from trex_tui.analysis.gates import GateResult
 from trex_tui.column import Column
 from trex_tui.compare.blocks import describe_columns, key_of, letter
-from trex_tui.compare.builds import TACTIC_DIGITS, BlockBuild, BuildChoice, BuildDifference
+from trex_tui.compare.builds import BuildDifference
 from trex_tui.compare.changes import Change, ChangeKind
 from trex_tui.compare.comparison import Comparison, total_by
 from trex_tui.compare.noise import LEVEL
@@ -36,7 +36,7 @@ from trex_tui.report.views.verdicts import (
     describe_verdict,
     evidence_section,
 )
-from trex_tui.text import format_ms, plural, printable
+from trex_tui.text import plural, printable
 
 VERSION = 2
 """Of the JSON."""
@@ -377,22 +377,27 @@ def blocks_section(shown: Shown) -> Section:
 
 def builds_section(shown: Shown, builds: BuildDifference) -> Section:
     """Return why the builder chose other tactics: two rows for each block whose tactic changed."""
-    comparison = shown.comparison
-    engine = letter(builds.engine)
-    blocks = builds.of(shown.index)
+    blocks, engine = shown.comparison.blocks, letter(builds.engine)
+    choices = builds.choices[builds.choices["block"].isin(shown.index)]
     sentences = list(map(printable, builds.problems))
-    if blocks:
+    if len(choices):
         sentences.append(builds.summary)
     elif len(builds.problems) < 2:
         sentences.append("No tactic changed.")
-    rows = [row for block in blocks[: shown.top] for row in _list_choices(comparison, builds.engine, block)]
+    frame = choices.head(2 * shown.top if shown.top else len(choices)).reset_index(drop=True)
+    is_first = frame.index % 2 == 0
+    frame["label"] = blocks["label"].reindex(frame["block"]).array
+    frame["delta_ms"] = blocks[key_of(builds.engine, "delta_ms")].reindex(frame["block"]).array
+    frame["delta_ms"] = frame["delta_ms"].where(is_first)
+    for key in ("label", "because"):
+        frame[key] = frame[key].where(is_first, "")
     columns = (
         Column("label", "block", "Name of the block, in the row of the baseline.", width=20, priority=0),
         Column("delta_ms", "Δ ms", "Difference of the measured times of the layers."),
         Column("because", "because", "Why the builds differ, according to their logs.", priority=1),
         Column("engine", "", "The engine.", priority=0),
         Column("tactic", "tactic", "Tactic of the engine.", width=16, priority=2),
-        Column("builder", "builder ms", "Time that the builder measured for its choice.", priority=2),
+        Column("builder_ms", "builder ms", "Time that the builder measured for its choice.", priority=2),
         Column("margin_pct", "second %", "Margin of the second fastest tactic."),
         Column("timed", "timed", "Tactics timed in the formats of the choice."),
         Column("skipped", "skipped", "Tactics not timed in these formats."),
@@ -404,36 +409,16 @@ def builds_section(shown: Shown, builds: BuildDifference) -> Section:
             priority=1,
         ),
     )
-    frame = frame_of({column.key: [row[place] for row in rows] for place, column in enumerate(columns)})
     title = f"Why the builder chose other tactics for {engine} than for A"
-    shorten = {"label": shown.names.fit}
     section = Section(
-        f"why-{engine.lower()}", title, sentences=sentences, frame=frame, columns=columns, shorten=shorten
+        f"why-{engine.lower()}",
+        title,
+        sentences=sentences,
+        frame=frame,
+        columns=columns,
+        shorten={"label": shown.names.fit},
     )
-    return drop_empty_columns(section) if rows else replace(section, frame=None)
-
-
-def _list_choices(comparison: Comparison, engine: int, build: BlockBuild) -> Iterator[tuple[Any, ...]]:
-    row = comparison.blocks.iloc[build.block]
-    heads = (row["label"], row[key_of(engine, "delta_ms")], build.because.value), ("", None, "")
-    for head, choice in zip(heads, build.choices, strict=True):
-        is_known = not choice.problem
-        yield (
-            *head,
-            letter(choice.engine),
-            choice.tactic,
-            format_ms(choice.chosen.time_ms, TACTIC_DIGITS) if choice.chosen else None,
-            choice.margin_pct,
-            len(choice.candidates) if is_known else None,
-            choice.skipped if is_known else None,
-            _describe_other(choice) if is_known else choice.problem,
-        )
-
-
-def _describe_other(choice: BuildChoice) -> str:
-    if choice.other_precision_ms is None:
-        return str(choice.other)
-    return f"{choice.other}; best in its precision: {format_ms(choice.other_precision_ms, TACTIC_DIGITS)} ms"
+    return drop_empty_columns(section) if len(frame) else replace(section, frame=None)
 
 
 # Charts
@@ -503,7 +488,11 @@ def _describe_data(shown: Shown) -> dict[str, Any]:
             for result in shown.gates
         ],
         "why": [
-            {"engine": letter(builds.engine), "problems": builds.problems, "blocks": builds.of(shown.index)}
+            {
+                "engine": letter(builds.engine),
+                "problems": builds.problems,
+                "choices": builds.choices[builds.choices["block"].isin(shown.index)],
+            }
             for builds in shown.builds
         ],
     }
