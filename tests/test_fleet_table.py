@@ -210,3 +210,32 @@ def test_a_model_that_repeats_each_name_is_no_default_column(fleet: Path, capsys
 
 def test_processes_read_the_same(fleet: Path, capsys: Captured) -> None:
     assert read(capsys, fleet, "--jobs", "2") == read(capsys, fleet)
+
+
+def test_the_front_is_what_nothing_beats(fleet: Path, capsys: Captured) -> None:
+    """By hand: fewer milliseconds and fewer bytes are better, more queries per second too."""
+    rows = read(capsys, fleet, "--pareto", "median,weights,qps")["rows"]
+    known = [
+        row for row in rows if row["latency_median_ms"] and row["weights_bytes"] and row["throughput_qps"]
+    ]
+    costs = [(row["latency_median_ms"], row["weights_bytes"], -row["throughput_qps"]) for row in known]
+    for row, cost in zip(known, costs, strict=True):
+        is_beaten = any(
+            other != cost and all(a <= b for a, b in zip(other, cost, strict=True)) for other in costs
+        )
+        assert row["is_on_front"] is not is_beaten
+    assert {row["is_on_front"] for row in known} == {True, False}
+    assert any(row["is_on_front"] is None for row in rows)  # without times
+    document = read(capsys, fleet, "--pareto", "median", "--filter", "name:alexnet")
+    assert [row["is_on_front"] for row in document["rows"]].count(True) == 1
+
+
+def test_options_of_the_build_are_those_that_differ(fleet: Path, capsys: Captured) -> None:
+    rows = {row["engine"].rpartition("/")[2]: row for row in read(capsys, fleet)["rows"]}
+    assert rows["alexnet_fp16"]["build_options"] is None  # its twin has the same
+    assert rows["resnet-qat"]["build_options"] == ["Precision FP32+FP16+INT8"]
+
+
+def test_a_front_of_texts_is_an_error(fleet: Path, capsys: Captured) -> None:
+    assert main(["engines", str(fleet), "--pareto", "median,device"]) == 2
+    assert "--pareto: device is not a number" in capsys.readouterr().err

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 import pandas as pd
 
 from trex_tui.analysis.conditions import find_doubts
 from trex_tui.analysis.energy import power_facts
 from trex_tui.analysis.memory import memory_facts
-from trex_tui.analysis.options import find_batch
+from trex_tui.analysis.options import build_settings, find_batch
 from trex_tui.analysis.structure import compute_totals
 from trex_tui.analysis.timing import find_latency, timing_facts
 from trex_tui.artifacts.discover import ArtifactSet, Discovery
@@ -29,7 +30,7 @@ from trex_tui.column import RARE, Column
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Engine, per_engine
 from trex_tui.errors import ArtifactError, Note, Severity, TrexError
-from trex_tui.frames import FLOAT, INT, TEXT, plain_values
+from trex_tui.frames import FLAG, FLOAT, INT, TEXT, is_number, plain_values
 
 Row = dict[str, Any]
 Value = Callable[[Engine], Any]
@@ -146,6 +147,15 @@ def _accuracy(engine: Engine, measure: str, choose: Callable[[Iterable[float]], 
     return choose(known) if known else None
 
 
+def _build_options(engine: Engine) -> list[str] | None:
+    """Return the options of the build that are not at their default: `label value`."""
+    settings = build_settings(engine)
+    shown = [
+        row for row in settings if row.is_default is False and not row.is_cut and row.key not in _OF_FILES
+    ]
+    return [f"{row.label} {row.text}" for row in shown] or None
+
+
 def _date(engine: Engine) -> str | None:
     started = engine.capture.started if engine.capture else None
     return None if started is None else started.isoformat(timespec="seconds")
@@ -158,6 +168,8 @@ def _run(engine: Engine) -> int | None:
     return numbers.pop() if len(numbers) == 1 else None
 
 
+_OF_FILES = frozenset(("timing_cache_file",))
+"""Settings that name files, not how the engine is."""
 _TIMED = "timing file, else the summary that trtexec printed"
 _LAYERS = "layer information"
 _POWER = "log of power, temperature and clocks"
@@ -235,6 +247,9 @@ _TABLE = (
           partial(_accuracy, measure="sqnr_db", choose=min), source=_ACCURACY, priority=RARE),
     _fact("accuracy_argmax_pct", "argmax %", "Smallest share of equal argmax of an output.",
           partial(_accuracy, measure="argmax_agreement_pct", choose=min), source=_ACCURACY),
+    _fact("build_options", "options", "Options of the build that not all engines of the model have; those at their "
+          "default are left out.", _build_options, "options", source="metadata of the build, else its log", priority=8,
+          **_LIST),
     _fact("date", "date", "Start of the capture.", _date, source="manifest", priority=4),
     _fact("missing", "missing", "Layer information and profile that are missing, or have names only.", _missing,
           source="all files", priority=RARE, is_list=True),
@@ -422,7 +437,20 @@ def make_table(
     """Return the table of rows, those that `ReadRows` returns; a row may lack values."""
     models = group_models([signature for _, signature in rows])
     values = [{**row, "model": model} for (row, _), model in zip(rows, models, strict=True)]
+    _keep_different_options(values)
     return EngineTable(_make_frame(values, columns), columns, notes)
+
+
+def _keep_different_options(rows: Sequence[Row]) -> None:
+    """Remove from the options of each row those that all engines of its model have."""
+    models: dict[str | None, list[Row]] = {}
+    for row in rows:
+        if row.get("build_options"):
+            models.setdefault(row["model"], []).append(row)
+    for group in models.values():
+        common = set.intersection(*(set(row["build_options"]) for row in group)) if len(group) > 1 else set()
+        for row in group:
+            row["build_options"] = [option for option in row["build_options"] if option not in common] or None
 
 
 def _make_frame(rows: Sequence[Row], columns: Iterable[str]) -> pd.DataFrame:
@@ -467,6 +495,47 @@ def sort_by_date(table: EngineTable) -> EngineTable:
     return EngineTable(frame, {**table.columns, **CHANGES}, table.notes)
 
 
+FRONT = Column(
+    "is_on_front",
+    "front",
+    "No other engine is at least as good in all measures of `--pareto` and better in one.",
+    aliases=("front",),
+    priority=0,
+)
+
+
+def mark_front(table: EngineTable, measures: Sequence[str], rows: pd.Series) -> EngineTable:
+    """Return the table with the column `FRONT`; NA for an engine without one of the measures.
+
+    Args:
+        rows: Mask of the engines to compare.
+
+    Raises:
+        TrexError: A measure is not a number.
+    """
+    frame = table.frame
+    if wrong := next((key for key in measures if not is_number(frame[key])), None):
+        raise TrexError(
+            f"--pareto: {wrong} is not a number; choose measures such as median, weights, energy, cosine"
+        )
+    # Smaller is better in every column of these.
+    costs = pd.DataFrame(
+        {key: frame[key].astype(FLOAT) * (-1.0 if is_better_larger(key) else 1.0) for key in measures}
+    )
+    known = costs[rows & costs.notna().all(axis="columns")]
+    values = known.to_numpy("float64")
+    is_beaten = [((values <= row).all(axis=1) & (values < row).any(axis=1)).any() for row in values]
+    front = pd.Series(pd.NA, frame.index, FLAG)
+    front[known.index] = ~np.array(is_beaten, dtype=bool)
+    columns = {"engine": COLUMNS["engine"], FRONT.key: FRONT, **table.columns}
+    return EngineTable(frame.assign(**{FRONT.key: front})[list(columns)], columns, table.notes)
+
+
+def is_better_larger(key: str) -> bool:
+    """Return whether larger values of a measure are better: rates, and likeness to the reference."""
+    return key.endswith(("_qps", "per_s", "_cosine", "_db", "_argmax_pct"))
+
+
 def group_engines(frame: pd.DataFrame, keys: Sequence[str], measures: Sequence[str]) -> pd.DataFrame:
     """Return a row per model and combination of columns: engines, ranges of measures, and the best of the first measure.
 
@@ -481,8 +550,10 @@ def group_engines(frame: pd.DataFrame, keys: Sequence[str], measures: Sequence[s
     table = groups.size().rename("engines").to_frame()
     for measure in measures:
         table[[f"{part}_{measure}" for part in RANGE]] = groups[measure].agg(list(RANGE))
-    is_rate = measures[0].endswith(("_qps", "per_s"))
-    ranked = frame.dropna(subset=[measures[0]]).sort_values(measures[0], ascending=not is_rate, kind="stable")
+    is_descending = is_better_larger(measures[0])
+    ranked = frame.dropna(subset=[measures[0]]).sort_values(
+        measures[0], ascending=not is_descending, kind="stable"
+    )
     table["best"] = ranked.groupby(by, dropna=False, sort=False)["engine"].first()
     table["members"] = groups["engine"].agg(tuple)
     return table.reset_index()

@@ -40,6 +40,7 @@ examples:
   trex-tui engines nightly/ --by device,precision
   trex-tui engines nightly/ --columns engine,median,weights,energy
   trex-tui engines nightly/ -o fleet.html
+  trex-tui engines variants/ --pareto median,energy,cosine
   trex-tui engines nightly/ --jobs 8 -o fleet.parquet
 """
 
@@ -51,6 +52,11 @@ def add_arguments(parser: CommandParser) -> None:
     add_sort(parser, "order found")
     add_top(parser)
     add_by(parser, "number of engines, range of measures and best engine, each within one model")
+    parser.add_argument(
+        "--pareto",
+        metavar="X,Y",
+        help="mark the engines that no other beats in these measures: median,energy,cosine; --filter chooses the engines",
+    )
     reading = parser.add_argument_group("reading")
     reading.add_argument(
         "--jobs", type=positive, metavar="N", default=1, help="processes that read sets; default: 1"
@@ -63,7 +69,7 @@ def add_arguments(parser: CommandParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from trex_tui.analysis.engines import read_engines, sort_by_date
+    from trex_tui.analysis.engines import mark_front, read_engines, sort_by_date
     from trex_tui.cli.loading import Loader
     from trex_tui.report.selection import choose_rows, named_column, named_columns, sort_rows, split_names
     from trex_tui.report.views.engines import RANGED, list_engine_groups, list_engines
@@ -77,6 +83,9 @@ def run(options: argparse.Namespace) -> int:
     if is_history:
         table = sort_by_date(table)
     rows = choose_rows(table, options.filter)
+    if options.pareto:
+        measures = named_columns(table, split_names(options.pareto))
+        table = mark_front(table, [column.key for column in measures], rows)
     if options.filter and not rows.any():
         complain(f"0 of {len(rows)} engines match")
     index = sort_rows(table, rows, None if is_history else options.sort, is_reversed=options.reverse)

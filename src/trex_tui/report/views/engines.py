@@ -8,7 +8,15 @@ from dataclasses import replace
 import pandas as pd
 
 from trex_tui._version import __version__
-from trex_tui.analysis.engines import CHANGES, COLUMNS, RANGE, EngineTable, group_engines, varying_columns
+from trex_tui.analysis.engines import (
+    CHANGES,
+    COLUMNS,
+    FRONT,
+    RANGE,
+    EngineTable,
+    group_engines,
+    varying_columns,
+)
 from trex_tui.column import RARE, Column
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.errors import TrexError
@@ -27,6 +35,7 @@ _WIDTHS = {
     "device": 12,
     "directory": 16,
     "main_kinds": 16,
+    "build_options": 16,
     "cautions": 12,
     "error": 16,
 }
@@ -67,6 +76,8 @@ def _section(key: str, frame: pd.DataFrame, columns: Sequence[Column], sentences
 
 def _main_columns(table: EngineTable) -> list[str]:
     varying = [key for key in varying_columns(table) if table.columns[key].priority < RARE or key in CHANGES]
+    if FRONT.key in table.columns and FRONT.key not in varying:
+        varying.insert(1, FRONT.key)
     if table.frame["is_peak_at_least"].notna().any() and "activation_peak_bytes" in varying:
         varying.insert(varying.index("activation_peak_bytes"), "is_peak_at_least")
     return varying
