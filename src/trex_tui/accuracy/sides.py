@@ -35,7 +35,7 @@ from trex_tui.accuracy.tensors import (
     to_bytes,
 )
 from trex_tui.analysis.gates import Gate, GateResult
-from trex_tui.analysis.outputs import Array, Sums, compare, judge_outputs, measure
+from trex_tui.analysis.outputs import Array, Sums, add_sums, compare, judge_outputs, measure
 from trex_tui.artifacts.layer_info import read_layer_info
 from trex_tui.artifacts.open import COPY_AGAIN, read_text
 from trex_tui.buildlog.reader import read_log
@@ -351,7 +351,7 @@ def _run_samples(
             observe(f"sample {number + 1} of {samples.count}: {name}", number * 2 + index, samples.count * 2)
             arrays[name] = side.run(inputs)
         sums = {name: _compare_output(number, name, arrays) for name in {**arrays[REFERENCE], **arrays[TEST]}}
-        totals = {name: totals.get(name, Sums()) + added for name, added in sums.items()}
+        totals = {name: add_sums(totals.get(name, {}), added) for name, added in sums.items()}
         rows.append(
             {"sample": number, "outputs": [{"name": name, **measure(one)} for name, one in sums.items()]}
         )

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -50,47 +50,13 @@ _LARGEST = frozenset(("max_abs", "max_rel"))
 _NOT_FINITE = ("nan_reference", "inf_reference", "nan_test", "inf_test")
 
 
-@dataclass(frozen=True, slots=True)
-class Sums:
-    """Sums of one output over some samples; can be added.
+Sums = dict[str, Any]
+"""Sums of one output over some samples, as `compare` returns them."""
 
-    Attributes:
-        samples: Number of samples.
-        elements: Number of elements on each side.
-        compared: Elements that are finite on both sides: the base of all sums.
-        nonfinite_mismatch: Elements that are not finite on one side and differ on the other.
-        nonzero: Compared elements whose reference is not zero: the base of the relative differences.
-        rows, agreeing_rows: Positions along the class axis, and those with the same index of the largest value.
-    """
 
-    samples: int = 0
-    elements: int = 0
-    compared: int = 0
-    nan_reference: int = 0
-    inf_reference: int = 0
-    nan_test: int = 0
-    inf_test: int = 0
-    nonfinite_mismatch: int = 0
-    abs_error: float = 0.0
-    squared_error: float = 0.0
-    squared_reference: float = 0.0
-    squared_test: float = 0.0
-    product: float = 0.0
-    rel_error: float = 0.0
-    nonzero: int = 0
-    max_abs: float = 0.0
-    max_rel: float = 0.0
-    rows: int = 0
-    agreeing_rows: int = 0
-
-    def __add__(self, other: Sums) -> Sums:
-        mine, theirs = asdict(self), asdict(other)
-        return Sums(
-            **{
-                name: max(a, theirs[name]) if name in _LARGEST else a + theirs[name]
-                for name, a in mine.items()
-            }
-        )
+def add_sums(first: Sums, second: Sums) -> Sums:
+    """Return the sums over the samples of both; the first may be empty."""
+    return {key: (max if key in _LARGEST else add)(first.get(key, 0), value) for key, value in second.items()}
 
 
 def class_axis(shape: tuple[int, ...]) -> int | None:
@@ -108,6 +74,11 @@ def class_axis(shape: tuple[int, ...]) -> int | None:
 def compare(reference: Array, test: Array) -> Sums:
     """Compare one output of one sample; labels (whole numbers) have no class axis.
 
+    Returns:
+        Numbers of samples, elements, NaN and infinite ones; `nonfinite_mismatch`, elements not finite on one side that
+        differ on the other; `compared`, those finite on both sides, the base of all sums; `nonzero`, those with a reference
+        other than 0, the base of the relative differences; `rows`, positions along the class axis, and `agreeing_rows`.
+
     Raises:
         ValueError: The shapes differ.
     """
@@ -123,27 +94,27 @@ def compare(reference: Array, test: Array) -> Sums:
         known = r != 0
         relative = d[known] / np.abs(r[known])
         rows, agreeing = (0, 0) if axis is None else _count_argmax(left, right, axis)
-        return Sums(
-            samples=1,
-            elements=int(left.size),
-            compared=int(r.size),
-            nan_reference=int(np.isnan(left).sum()),
-            inf_reference=int(np.isinf(left).sum()),
-            nan_test=int(np.isnan(right).sum()),
-            inf_test=int(np.isinf(right).sum()),
-            nonfinite_mismatch=int((~both & ~same).sum()),
-            abs_error=float(d.sum()),
-            squared_error=float((d * d).sum()),
-            squared_reference=float((r * r).sum()),
-            squared_test=float((t * t).sum()),
-            product=float((r * t).sum()),
-            rel_error=float(relative.sum()),
-            nonzero=int(known.sum()),
-            max_abs=float(d.max(initial=0.0)),
-            max_rel=float(relative.max(initial=0.0)),
-            rows=rows,
-            agreeing_rows=agreeing,
-        )
+        return {
+            "samples": 1,
+            "elements": int(left.size),
+            "compared": int(r.size),
+            "nan_reference": int(np.isnan(left).sum()),
+            "inf_reference": int(np.isinf(left).sum()),
+            "nan_test": int(np.isnan(right).sum()),
+            "inf_test": int(np.isinf(right).sum()),
+            "nonfinite_mismatch": int((~both & ~same).sum()),
+            "abs_error": float(d.sum()),
+            "squared_error": float((d * d).sum()),
+            "squared_reference": float((r * r).sum()),
+            "squared_test": float((t * t).sum()),
+            "product": float((r * t).sum()),
+            "rel_error": float(relative.sum()),
+            "nonzero": int(known.sum()),
+            "max_abs": float(d.max(initial=0.0)),
+            "max_rel": float(relative.max(initial=0.0)),
+            "rows": rows,
+            "agreeing_rows": agreeing,
+        }
 
 
 def _count_argmax(left: Array, right: Array, axis: int) -> tuple[int, int]:
@@ -157,22 +128,21 @@ def measure(sums: Sums) -> dict[str, Any]:
     """Return the measures of some sums; None for undefined values, whose reason is in `reasons`."""
     reasons: dict[str, str] = {}
     values: dict[str, Any] = {
-        name: getattr(sums, name)
-        for name in ("samples", "elements", "compared", *_NOT_FINITE, "nonfinite_mismatch")
+        name: sums[name] for name in ("samples", "elements", "compared", *_NOT_FINITE, "nonfinite_mismatch")
     }
-    count, has_base = sums.compared, bool(sums.nonzero and math.isfinite(sums.rel_error))
+    count, has_base = sums["compared"], bool(sums["nonzero"] and math.isfinite(sums["rel_error"]))
     values |= {
-        "mae": sums.abs_error / count if count else None,
-        "max_abs": sums.max_abs if count else None,
-        "max_rel": sums.max_rel if has_base else None,
-        "mean_rel": sums.rel_error / sums.nonzero if has_base else None,
-        "rmse": math.sqrt(sums.squared_error / count) if count else None,
+        "mae": sums["abs_error"] / count if count else None,
+        "max_abs": sums["max_abs"] if count else None,
+        "max_rel": sums["max_rel"] if has_base else None,
+        "mean_rel": sums["rel_error"] / sums["nonzero"] if has_base else None,
+        "rmse": math.sqrt(sums["squared_error"] / count) if count else None,
         "cosine": _cosine(sums, reasons),
         "sqnr_db": _sqnr_db(sums, reasons),
-        "argmax_rows": sums.rows,
-        "argmax_agreement_pct": 100 * sums.agreeing_rows / sums.rows if sums.rows else None,
+        "argmax_rows": sums["rows"],
+        "argmax_agreement_pct": 100 * sums["agreeing_rows"] / sums["rows"] if sums["rows"] else None,
     }
-    if not sums.rows:
+    if not sums["rows"]:
         reasons["argmax_agreement_pct"] = "no class axis, or only NaN"
     for name in METRICS.names:
         if values[name] is not None and not math.isfinite(values[name]):
@@ -180,33 +150,33 @@ def measure(sums: Sums) -> dict[str, Any]:
         elif values[name] is None and not count and name != "argmax_agreement_pct":
             reasons[name] = "no elements are finite on both sides"
         elif values[name] is None and name in ("max_rel", "mean_rel"):
-            reasons[name] = "too large for a number" if sums.nonzero else "every reference is zero"
+            reasons[name] = "too large for a number" if sums["nonzero"] else "every reference is zero"
     return {**values, "reasons": reasons}
 
 
 def _cosine(sums: Sums, reasons: dict[str, str]) -> float | None:
-    if not sums.compared:
+    if not sums["compared"]:
         return None
-    if sums.squared_error == 0:
+    if sums["squared_error"] == 0:
         return 1.0  # two zero vectors agree in direction
-    length = math.sqrt(sums.squared_reference) * math.sqrt(sums.squared_test)
+    length = math.sqrt(sums["squared_reference"]) * math.sqrt(sums["squared_test"])
     if not length:
-        side = "test" if sums.squared_reference else "reference"
+        side = "test" if sums["squared_reference"] else "reference"
         reasons["cosine"] = f"the {side} is zero everywhere"
         return None
-    return max(-1.0, min(1.0, sums.product / length))
+    return max(-1.0, min(1.0, sums["product"] / length))
 
 
 def _sqnr_db(sums: Sums, reasons: dict[str, str]) -> float | None:
-    if not sums.compared:
+    if not sums["compared"]:
         return None
-    if sums.squared_error == 0:
+    if sums["squared_error"] == 0:
         reasons["sqnr_db"] = "infinite: the outputs are equal"
         return None
-    if not sums.squared_reference:
+    if not sums["squared_reference"]:
         reasons["sqnr_db"] = "the reference is zero everywhere"
         return None
-    return 10 * (math.log10(sums.squared_reference) - math.log10(sums.squared_error))
+    return 10 * (math.log10(sums["squared_reference"]) - math.log10(sums["squared_error"]))
 
 
 def judge_outputs(gates: Sequence[Gate], outputs: Sequence[Mapping[str, Any]]) -> list[GateResult]:
