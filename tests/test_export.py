@@ -12,7 +12,7 @@ import pytest
 
 from helpers import strict_json
 from trex_tui.__main__ import main
-from trex_tui.cli.export import EPILOG, name_file
+from trex_tui.cli.export import EPILOG
 
 SAMPLES = Path(__file__).resolve().parents[1] / "sample_artifacts"
 ALEXNET = SAMPLES / "alexnet"
@@ -52,14 +52,6 @@ def test_the_ending_tells_the_format(name: str, starts: bytes, tmp_path: Path, c
     assert (code, out) == (0, "")
     assert err == f"trex-tui: wrote {tmp_path / name}\n"
     assert (tmp_path / name).read_bytes().startswith(starts)
-
-
-def test_a_directory_gets_a_file_of_the_name_of_the_engine(tmp_path: Path, capsys: Captured) -> None:
-    assert run(capsys, ALEXNET, "-o", tmp_path, "--format", "trace")[0] == 0
-    assert [path.name for path in tmp_path.iterdir()] == ["alexnet_fp16.trace.json"]
-    assert name_file("a/b c:d\n") == "a_b_c_d"
-    assert name_file("con") == "con_"
-    assert name_file("../..") == "engine"
 
 
 def test_the_table_is_that_of_layers(capsys: Captured) -> None:
@@ -145,6 +137,7 @@ def test_examples_of_the_help(
     [
         ([], "name a file with -o, or the format with --format"),
         (["-o", "x.pdf"], "PDF is not supported"),
+        (["-o", ".", "--format", "json"], "is not a regular file"),
         (["-o", "x"], "unknown extension; choose --format dot"),
         (["-o", "absent/x.dot"], "directory absent does not exist"),
         (["-o", "net/alexnet_fp16.graph.json", "--format", "json", "--force"], "is an input file"),

@@ -157,7 +157,7 @@ class TestCharts:
             (["bar", "--color-by", "kid"], "no column 'kid'; did you mean kind?"),
             (
                 ["kind", "--x", "macs"],
-                "--x: the chart kind has a fixed one; choose a chart of bar, distribution, scatter",
+                "--x: the chart kind has a fixed one; choose a chart of bar, scatter",
             ),
             (
                 ["kind", "--color-by", "kind"],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 from typing import TYPE_CHECKING
 
 from trex_tui.cli.options import (
@@ -40,7 +39,6 @@ examples:
 _TABLES = ("csv", "jsonl", "parquet", "xlsx")
 _FORMATS = ("dot", "svg", "png", "graphml", "json", "trace", *_TABLES, "trex-metadata")
 _WITH_NOTES = ("dot", "json", "trace")
-_ENDINGS = {"trace": "trace.json", "trex-metadata": "metadata.json"}
 _COLOR_BY = Words(("kind", "precision", "latency"))
 
 
@@ -86,8 +84,6 @@ def run(options: argparse.Namespace) -> int:
         raise TrexError("name a file with -o, or the format with --format")
     loader = Loader(options)
     engine = loader.load_one()
-    if result.path is not None and (result.path.is_dir() or options.output.endswith("/")):
-        result.path /= f"{name_file(engine.name)}.{_ENDINGS.get(result.format, result.format)}"
     rows = choose_rows(engine, options.filter) if options.filter else None
     around = None if options.around is None else find_layer(engine, options.around)
     layers = choose_layers(engine, rows, around, options.radius)
@@ -117,14 +113,6 @@ def run(options: argparse.Namespace) -> int:
     result.report(document.damage() if result.format in _WITH_NOTES else engine.notes)
     result.write_content(content, loader.inputs(), [] if result.format in _WITH_NOTES else document.damage())
     return result.exit_code(document)
-
-
-def name_file(name: str) -> str:
-    """Return a file name from the name of an engine that is valid on every file system."""
-    stem = re.sub(r"[^\w.-]+", "_", name).lstrip("._-")[:80]
-    stem = stem.encode()[:200].decode(errors="ignore").rstrip("._-")
-    # Windows reserves these names for devices, with any extension.
-    return re.sub(r"(?i)^(con|prn|aux|nul|com\d|lpt\d)(?=\.|$)", r"\1_", stem) or "engine"
 
 
 def _write_metadata(engine: Engine) -> str:

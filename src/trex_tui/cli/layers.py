@@ -45,7 +45,6 @@ CHARTS = Words(
             "kind-precision",
             "tactic",
             "pareto",
-            "distribution",
             "scatter",
         ),
         *("roofline", "memory", "histogram", "percentiles", "over-time", "power"),
@@ -70,9 +69,7 @@ def add_arguments(parser: CommandParser) -> None:
         help="draw a chart of these layers instead: text, svg or png (which need trex-tui[report]); --top keeps the layers "
         f"with the largest values; charts: {', '.join(CHARTS)}",
     )
-    charts.add_argument(
-        "--x", metavar="COLUMN", help="scatter, distribution: numeric column; bar: column of the groups"
-    )
+    charts.add_argument("--x", metavar="COLUMN", help="scatter: numeric column; bar: column of the groups")
     charts.add_argument(
         "--y", metavar="COLUMN", help="numeric column of layers, bar and scatter; default: latency_ms"
     )

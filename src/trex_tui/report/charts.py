@@ -163,9 +163,14 @@ def _layers(engine: Engine, choice: Choice) -> Chart:
 
 def _bars(engine: Engine, choice: Choice) -> Chart:
     """The largest layers, or groups of layers, by a number."""
-    x, y = named_column(engine, choice.x or "name"), _number(engine, choice.y or "latency_ms")
-    color = named_column(engine, choice.color or "kind")
-    frame, note = _known(engine, choice, y, color, x)
+    x, color = named_column(engine, choice.x or "name"), named_column(engine, choice.color or "kind")
+    if choice.y is None and x.key != "name" and len(engine) and not engine.has_profile:
+        y, note = _LAYERS, no_profile(engine)
+        frame = _chosen(engine, choice, x.key, color.key).assign(layers=1)
+        frame[color.key] = _words(frame[color.key], color)
+    else:
+        y = _number(engine, choice.y or "latency_ms")
+        frame, note = _known(engine, choice, y, color, x)
     if x.key == "name":  # equal names are different layers
         repeated = frame["name"].duplicated()
         names = [
@@ -173,25 +178,13 @@ def _bars(engine: Engine, choice: Choice) -> Chart:
             for index, name, is_repeated in zip(frame.index, frame["name"], repeated, strict=True)
         ]
         frame["name"] = pd.Series(names, frame.index, TEXT)
-    shorten = short_names(engine).fit if x.key == "name" else None
+    names = {"name": short_names, "tactic": short_tactics}.get(x.key)
+    shorten = names(engine).fit if names else None
     return replace(_rank(frame, x, y, color, choice.top or _MOST_BARS, note), shorten=shorten)
 
 
 def _time_by(key: str, color: str | None = None) -> Callable[[Engine, Choice], Chart]:
-    def make(engine: Engine, choice: Choice) -> Chart:
-        by, parts = engine.columns[key], engine.columns[color] if color else None
-        y = engine.columns["latency_ms"]
-        if engine.has_profile or not len(engine):
-            frame, note = _known(engine, choice, y, parts or by, by)
-        else:
-            y, note = _LAYERS, no_profile(engine)
-            frame = _chosen(engine, choice, by.key, *([parts.key] if parts else [])).assign(layers=1)
-            if parts is not None:
-                frame[parts.key] = _words(frame[parts.key], parts)
-        chart = _rank(frame, by, y, parts or by, choice.top or _MOST_BARS, note)
-        return replace(chart, shorten=short_tactics(engine).fit if key == "tactic" else None)
-
-    return make
+    return lambda engine, choice: _bars(engine, choice._replace(x=key, color=color or key))
 
 
 def _rank(frame: pd.DataFrame, by: Column, y: Column, color: Column | None, top: int, note: str) -> Chart:
@@ -226,14 +219,6 @@ def _scatter(engine: Engine, choice: Choice) -> Chart:
 
 def _spans_decades(values: pd.Series) -> bool:
     return bool(values.max() > 100 * values.min())
-
-
-def _distribution(engine: Engine, choice: Choice) -> Chart:
-    """How many layers have which value."""
-    x = _number(engine, choice.x or "latency_ms")
-    frame, note = _known(engine, choice, x)
-    bins = _bin(frame[x.key], x, _LAYERS)
-    return Chart("histogram", f"Layers by {_name(x).lower()}", bins, x, _LAYERS, note=note)
 
 
 def _pareto(engine: Engine, choice: Choice) -> Chart:
@@ -500,7 +485,6 @@ CHARTS: dict[str, ChartKind] = {
     "kind-precision": ChartKind("time by kind and precision", _time_by("kind", "precision")),
     "tactic": ChartKind("time by tactic", _time_by("tactic", "kind")),
     "pareto": ChartKind("share of the slowest layers", _pareto),
-    "distribution": ChartKind("how many layers have which time", _distribution, ("x",)),
     "scatter": ChartKind("two columns of each layer", _scatter, ("x", "y", "color")),
     "roofline": ChartKind("operations against bytes, with the peaks of the device", _roofline, ("color",)),
     "memory": ChartKind("live activations by layer", _memory),

@@ -45,7 +45,6 @@ _TITLES = {
     "layers": "Layers in order",
     "bar": "Slowest layers",
     "pareto": "Pareto",
-    "distribution": "Layer times",
     "scatter": "Scatter",
     "roofline": "Roofline",
     "memory": "Live activations",

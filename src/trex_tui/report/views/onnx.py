@@ -13,6 +13,7 @@ from trex_tui.column import Column, by_key
 from trex_tui.engine.model import Engine
 from trex_tui.frames import total
 from trex_tui.report.document import Fact, Section
+from trex_tui.report.views.layers import limit_rows
 from trex_tui.text import format_bytes, format_count, format_pct, plural, printable, shorten_middle
 
 if TYPE_CHECKING:
@@ -71,28 +72,17 @@ def onnx_sections(engine: Engine) -> Iterator[Section]:
         share = format_pct(100.0 * time / engine.latency_total_ms)
         facts.append(_fact("Time with nodes", f"{share} %, {plural(int(named.sum()), 'layer')}"))
     size = sum(weight.bytes for weight in weights)
-    facts.append(
-        _fact(
-            "Weights", f"{format_count(data['params'])}, {format_bytes(size)}{_compare_weights(engine, size)}"
-        )
-    )
+    text = f"{format_count(data['params'])}, {format_bytes(size)}{_compare_weights(engine, size)}"
+    facts.append(_fact("Weights", text))
     yield Section("onnx", "ONNX model", facts, data=data)
     if blocks:
-        rows = [
-            {
-                **block,
-                "name": printable(str(block["name"])),
-                "operators": _describe_operators(block["operators"]),
-            }
-            for block in blocks[:_MOST_BLOCKS]
-        ]
+        rows = [{**block, "operators": _describe_operators(block["operators"])} for block in blocks]
         columns = [
             Column("layer", "#"), Column("name", "Closed block", width=24), Column("count", "Nodes"),
             Column("macs", "MACs"), Column("params_bytes", "Weights"), Column("operators", "Operators", width=30),
         ]  # fmt: skip
-        yield Section(
-            "", frame=pd.DataFrame(rows), columns=columns, noun="block", audience="people", total=len(blocks)
-        )
+        section = Section("", frame=pd.DataFrame(rows), columns=columns, noun="block", audience="people")
+        yield limit_rows(section, _MOST_BLOCKS)
 
 
 def _fact(title: str, text: str) -> Fact:

@@ -27,6 +27,8 @@ REFORMATS = by_key(
         Column("consumer", "For", "First layer that reads its output, and the number of further ones.", priority=2),
 )  # fmt: skip
 """Columns of the reformats."""
+_TYPES = {"index": "int64", "latency_ms": FLOAT, "latency_pct": FLOAT, "before_bytes": INT, "after_bytes": INT,
+          **dict.fromkeys(("change", "why", "producer", "consumer"), TEXT)}  # fmt: skip
 
 
 def reformats_section(engine: Engine) -> Section:
@@ -41,13 +43,7 @@ def reformats_section(engine: Engine) -> Section:
         change = f"{row['source']} → {row['target']}"
         why = _explain(engine, row["source"], row["target"], producers, consumers)
         rows.append((layer, change, row["latency_ms"], shares[layer], *sizes, why, *ends))
-    frame = pd.DataFrame(rows, columns=list(REFORMATS), dtype=object)
-    types = dict.fromkeys(("latency_ms", "latency_pct"), FLOAT) | dict.fromkeys(
-        ("before_bytes", "after_bytes"), INT
-    )
-    frame = frame.astype(
-        types | dict.fromkeys(("change", "why", "producer", "consumer"), TEXT) | {"index": "int64"}
-    )
+    frame = pd.DataFrame(rows, columns=list(REFORMATS), dtype=object).astype(_TYPES)
     frame.index = pd.Index(frame["index"])
     section = Section(
         "reformats",
