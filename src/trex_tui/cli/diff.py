@@ -36,7 +36,6 @@ GATE is METRIC OPERATOR NUMBER. A signed number is the difference from the
 baseline (+0.1, -5%), an unsigned one the engine's value. METRIC:
   latency_{min,mean,median,p90,p95,p99,max}_ms, throughput_qps   end to end
   gpu_compute_, enqueue_, h2d_, d2h_ with the same endings       its parts
-  METRIC.low, METRIC.high of these    edge of the 95 % interval of a difference
   verdict == slower (faster, same)                          median, beyond noise
   latency_sum_ms, latency_sum_ms.KIND, .PRECISION                    layer times
   any_layer_ms, any_layer_ms.KIND                      the worst matched layer

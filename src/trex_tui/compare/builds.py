@@ -150,11 +150,11 @@ def _explain_block(
         precision = other.precision if other and other.precision != choice.precision else None
         best = [cost.time_ms for cost in choice.precisions if precision and cost.precision == precision]
         combination = choice.combination
-        skipped = [*_list_skipped([combination])] if combination else choice.tuning.skipped
+        skipped = [*_list_skipped([combination])] if combination else choice.tuning and choice.tuning.skipped
         yield (
             *(block, because, letter(position), side.tactic),
             choice.chosen.time_ms if choice.chosen else None,
-            *(choice.margin_pct, len(choice.contenders), len(skipped)),
+            *(choice.margin_pct, len(choice.contenders), len(skipped or ())),
             f"{text}; best in its precision: {format_ms(best[0], _DIGITS)} ms" if best else text,
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -26,10 +26,8 @@ from trex_tui.compare.noise import Judgement, Outcome, Statistic, judge_values
 from trex_tui.compare.verdicts import judge_series, judge_throughput
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.frames import plain_values
-from trex_tui.text import did_you_mean, format_ms, plural
+from trex_tui.text import did_you_mean, format_ms
 
-LOW, HIGH = "low", "high"
-"""Parts of end-to-end metrics: the edges of the interval of the difference."""
 LEAST_SHARE_PCT = 0.1
 """`any_layer_ms` ignores differences below this share of the baseline's sum of layer times."""
 _OF_RUNS = frozenset({*END_TO_END, *POWER, "throughput_qps", "latency_sum_ms"})
@@ -47,13 +45,11 @@ METRICS = GateMetrics(
     ),
     examples=("latency_p99_ms > +5%", "layers.fp32 > 0"),
     parts={
-        **dict.fromkeys((*END_TO_END, "throughput_qps"), (LOW, HIGH)),
         "layers": PARTS,
         "latency_sum_ms": PARTS,
         "any_layer_ms": _KINDS,
     },
     part_nouns={
-        **dict.fromkeys((*END_TO_END, "throughput_qps"), "edge of the interval"),
         "layers": "kind or precision",
         "latency_sum_ms": "kind or precision",
         "any_layer_ms": "kind",
@@ -118,33 +114,31 @@ def _judge(
     if problem := _find_problem(comparison, gate, engine):
         return judge(gate, None, subject=label, problem=problem)
     if gate.word:
-        return _judge_word(comparison, gate, engine)
+        judgement = comparison.verdicts[engine].judgement
+        is_met, remark = _apply_noise(judgement, is_significant=True)
+        word = judgement.outcome.value
+        if is_met is not None:
+            is_met = (word == gate.word) == (gate.operator == "==")
+            remark = f"{word}, {judgement.scope}"
+        return GateResult(gate, label, is_met, note=remark, interval=judgement.interval, significance=word)
     found = _measure(comparison, gate, engine, count_findings)
-    value, problem, judgement = found.value, found.problem, found.judgement
-    if gate.part in (LOW, HIGH) and not problem:
-        if not gate.is_relative:
-            problem = "interval edges need a sign: + or -"
-        elif judgement is None or judgement.interval is None or found.baseline is None:
-            problem = f"no interval: {judgement.reason if judgement else 'measure longer, or several runs'}"
-        else:
-            value = found.baseline + judgement.interval[gate.part == HIGH]
     result = judge(
         gate,
-        value,
+        found.value,
         found.baseline,
         subject=label,
-        problem=problem,
+        problem=found.problem,
         is_at_least=found.is_at_least,
         note=found.note,
     )
-    if judgement is not None:
-        result = result._replace(interval=judgement.interval, significance=judgement.outcome.value)
-    if not result.is_met or not gate.is_relative or gate.part in (LOW, HIGH):
+    if found.judgement is not None:
+        significance = found.judgement.outcome.value
+        result = result._replace(interval=found.judgement.interval, significance=significance)
+    if not result.is_met or not gate.is_relative:
         return result
-    is_met: bool | None = True
-    remark = ""
-    if judgement is not None:
-        is_met, remark = _apply_noise(judgement, is_significant=is_significant)
+    is_met, remark = True, ""
+    if found.judgement is not None:
+        is_met, remark = _apply_noise(found.judgement, is_significant=is_significant)
     elif is_significant and gate.metric in {*LAYER_TIMES, *POWER}:
         what = "power" if gate.metric in POWER else "layer times"
         remark = f"the noise of {what} is unknown: significance not tested"
@@ -158,16 +152,6 @@ def _apply_noise(judgement: Judgement, *, is_significant: bool) -> tuple[bool | 
     if judgement.outcome is Outcome.SAME:
         return not is_significant, f"not distinguishable from noise, {judgement.scope}"
     return True, f"more than noise, {judgement.scope}"
-
-
-def _judge_word(comparison: Comparison, gate: Gate, engine: int) -> GateResult:
-    judgement = comparison.verdicts[engine].judgement
-    word, label = judgement.outcome.value, comparison.sides[engine].label
-    if judgement.outcome is Outcome.UNKNOWN:
-        return judge(gate, None, subject=label, problem=f"significance not tested: {judgement.reason}")
-    is_met = (word == gate.word) == (gate.operator == "==")
-    note = f"{word}, {judgement.scope}"
-    return GateResult(gate, label, is_met, note=note, interval=judgement.interval, significance=word)
 
 
 def _find_problem(comparison: Comparison, gate: Gate, engine: int) -> str:
@@ -192,33 +176,26 @@ def _find_problem(comparison: Comparison, gate: Gate, engine: int) -> str:
 def _measure(
     comparison: Comparison, gate: Gate, engine: int, count_findings: CountFindings | None
 ) -> _Measured:
-    pair = 0, engine
+    ends = (0, engine)
     if gate.metric == "latency_sum_ms" and gate.part in _KINDS:
-        return _measure_kind(comparison, gate, engine)
+        table = total_by(comparison, "kind").set_index("kind").reindex([gate.part])
+        times = [
+            None if comparison.sides[end].latency_sum_ms is None else table[key_of(end, "latency_ms")]
+            for end in ends
+        ]
+        return _Measured(*(None if own is None else float(own.fillna(0.0).iloc[0]) for own in times))
     if gate.metric in _OF_RUNS:
         return _measure_runs(comparison, gate, engine)
     if gate.metric == "any_layer_ms":
         return _measure_any_layer(comparison, gate, engine)
     if gate.metric == "layer_ms":
         return _measure_layer(comparison, gate, engine)
-    if gate.metric == "findings":
-        if count_findings is None:
-            return _Measured(problem="no lint findings available")
-        return _Measured(count_findings(pair[0], gate.part), count_findings(pair[1], gate.part))
+    if gate.metric == "findings" and count_findings is not None:
+        return _Measured(*(count_findings(end, gate.part) for end in ends))
     if gate.metric == "matched_pct":
-        return _Measured(comparison.sides[pair[0]].matched_pct, comparison.sides[pair[1]].matched_pct)
-    first, other = (measure(comparison.engines[position], gate.metric, gate.part) for position in pair)
+        return _Measured(*(comparison.sides[end].matched_pct for end in ends))
+    first, other = (measure(comparison.engines[end], gate.metric, gate.part) for end in ends)
     return _Measured(first.value, other.value, is_at_least=first.is_at_least or other.is_at_least)
-
-
-def _measure_kind(comparison: Comparison, gate: Gate, engine: int) -> _Measured:
-    """Return the layer times of a kind: that of the baseline, for layers that match its."""
-    if None in (comparison.sides[position].latency_sum_ms for position in (0, engine)):
-        return _Measured()
-    row = total_by(comparison, "kind").set_index("kind").reindex([gate.part])
-    columns = (row[key_of(position, "latency_ms")].fillna(0.0) for position in (0, engine))
-    baseline, value = (float(column.iloc[0]) for column in columns)
-    return _Measured(baseline, value)
 
 
 def _measure_runs(comparison: Comparison, gate: Gate, engine: int) -> _Measured:
@@ -227,11 +204,10 @@ def _measure_runs(comparison: Comparison, gate: Gate, engine: int) -> _Measured:
     runs = comparison.runs[pair[0]], comparison.runs[pair[1]]
     per = comparison.sides[pair[0]].per, comparison.sides[pair[1]].per
     names = comparison.sides[pair[0]].label, comparison.sides[pair[1]].label
-    part = "" if gate.part in (LOW, HIGH) else gate.part
     values: list[list[float]] = []
     notes: dict[str, None] = {}
     for own, divisor in zip(runs, per, strict=True):
-        found = [measure(run, gate.metric, part) for run in own]
+        found = [measure(run, gate.metric, gate.part) for run in own]
         notes |= dict.fromkeys(measured.note for measured in found if measured.note)
         factor = _find_factor(gate.metric, divisor)
         values.append([measured.value * factor for measured in found if measured.value is not None])
@@ -257,73 +233,46 @@ def _find_factor(metric: str, per: int) -> float:
     return 1.0 / per if metric.endswith("_ms") or metric == "energy_per_inference_j" else 1.0
 
 
-class _Candidate(NamedTuple):
-    """A block with layers of the engine; times are None if unknown."""
-
-    name: str
-    baseline: float | None
-    value: float | None
-
-
-def _list_candidates(comparison: Comparison, gate: Gate, engine: int) -> Iterator[_Candidate]:
-    blocks = comparison.blocks
-    times = (plain_values(blocks[key_of(end, "latency_ms")]) for end in (0, engine))
-    for label, kind, layers, first, value in zip(
-        blocks["label"], blocks["kind"], blocks[key_of(engine, "layers")], *times, strict=True
-    ):
-        if layers and gate.part in ("", kind):
-            yield _Candidate(label, first, value)
-
-
 def _measure_any_layer(comparison: Comparison, gate: Gate, engine: int) -> _Measured:
     """Return the layer closest to the condition, or farthest beyond it."""
     whole = comparison.sides[0].latency_sum_ms
     if whole is None or comparison.sides[engine].latency_sum_ms is None:
         return _Measured()
-    candidates = list(_list_candidates(comparison, gate, engine))
     least = whole * LEAST_SHARE_PCT / 100.0
-
-    def is_judged(candidate: _Candidate) -> bool:
-        first, value = candidate.baseline, candidate.value
-        if value is None or not gate.is_relative:
-            return value is not None
-        return bool(first) and abs(value - (first or 0.0)) >= max(least, resolution_ms(first or 0.0))
-
-    judged = [candidate for candidate in candidates if is_judged(candidate)]
-    if not judged:
-        return _Measured(0.0, 0.0, note=f"no layer differs by {format_ms(least)} ms or more")
-
-    def rank(candidate: _Candidate) -> tuple[bool, float]:
-        compared = gate.compare(candidate.value or 0.0, candidate.baseline)
-        return gate.is_met(compared), compared if gate.operator not in ("<", "<=") else -compared
-
-    name, baseline, value = max(judged, key=rank)
-    note = f"layer {name}"
-    if (left_out := len(candidates) - len(judged)) and gate.is_relative:
-        count = plural(left_out, "layer")
-        note += f"; ignored: {count} in one engine only or with less than {format_ms(least)} ms difference"
-    return _Measured(baseline, value, note=note)
+    rows = comparison.blocks[comparison.blocks[key_of(engine, "layers")].map(bool)]
+    rows = rows[rows["kind"].eq(gate.part)] if gate.part else rows
+    times = (plain_values(rows[key_of(end, "latency_ms")]) for end in (0, engine))
+    worst: tuple[tuple[bool, float], _Measured] | None = None
+    for label, first, value in zip(rows["label"], *times, strict=True):
+        is_small = not first or abs((value or 0.0) - first) < max(least, resolution_ms(first))
+        if value is None or (gate.is_relative and is_small):
+            continue
+        compared = gate.compare(value, first)
+        rank = gate.is_met(compared), compared if gate.operator not in ("<", "<=") else -compared
+        if worst is None or rank > worst[0]:
+            worst = rank, _Measured(first, value, note=f"layer {label}")
+    return (
+        worst[1] if worst else _Measured(0.0, 0.0, note=f"no layer differs by {format_ms(least)} ms or more")
+    )
 
 
 def _measure_layer(comparison: Comparison, gate: Gate, engine: int) -> _Measured:
     """Return the time of the blocks with a layer of this name in the engine or in the baseline."""
-    pair = 0, engine
-    names = [plain_values(comparison.engines[position].layers["name"]) for position in pair]
-    known: set[str] = set()
-    chosen = []
-    columns = (comparison.blocks[key_of(position, "layers")] for position in pair)
-    for block, (label, *sides) in enumerate(zip(comparison.blocks["label"], *columns, strict=True)):
-        own = {label, *(names[side][layer] for side, layers in enumerate(sides) for layer in layers)}
-        known |= own
-        if any(_is_called(name, gate.part) for name in own):
-            chosen.append(block)
-    if not chosen:
-        hint = "" if "*" in gate.part or "?" in gate.part else did_you_mean(gate.part, list(known))
+    ends = (0, engine)
+    names = [comparison.engines[end].layers["name"].tolist() for end in ends]
+    columns = (comparison.blocks[key_of(end, "layers")] for end in ends)
+    own = [
+        {label, *(names[side][layer] for side, layers in enumerate(sides) for layer in layers)}
+        for label, *sides in zip(comparison.blocks["label"], *columns, strict=True)
+    ]
+    rows = comparison.blocks[[any(_is_called(name, gate.part) for name in names) for names in own]]
+    if rows.empty:
+        is_pattern = "*" in gate.part or "?" in gate.part
+        hint = "" if is_pattern else did_you_mean(gate.part, sorted(set().union(*own)))
         return _Measured(problem=f"no layer named {gate.part!r}{'; ' if hint else ''}{hint}")
-    rows = comparison.blocks.loc[chosen]
-    times = [plain_values(rows[key_of(position, "latency_ms")]) for position in pair]
-    baseline, value = (None if None in own else math.fsum(own) for own in times)
-    return _Measured(baseline, value, note=f"{len(chosen)} blocks of layers" if len(chosen) > 1 else "")
+    times = [plain_values(rows[key_of(end, "latency_ms")]) for end in ends]
+    baseline, value = (None if None in known else math.fsum(known) for known in times)
+    return _Measured(baseline, value, note=f"{len(rows)} blocks of layers" if len(rows) > 1 else "")
 
 
 def _is_called(name: str, pattern: str) -> bool:
