@@ -50,7 +50,7 @@ _LARGEST = frozenset(("max_abs", "max_rel"))
 _NOT_FINITE = ("nan_reference", "inf_reference", "nan_test", "inf_test")
 
 
-Sums = dict[str, Any]
+Sums = dict[str, float]
 """Sums of one output over some samples, as `compare` returns them."""
 
 

@@ -114,11 +114,11 @@ def choose_runs(
     described |= {} if log_kind is None else {log_kind: [_describe_measured(run) for run in measured]}
     options = _list_options(traces)
     rows: list[_Row] = []
-    for kind, facts in described.items():
-        texts = options.get(len(facts)) or [""] * len(facts)
-        for index, (row, text) in enumerate(zip(facts, texts, strict=True) if len(facts) > 1 else ()):
-            shown = {"file": files[kind], "number": index + 1, "is_shown": index == indices[kind]}
-            rows.append({**shown, **row, "options": text or None})
+    for kind, runs in described.items():
+        texts = options.get(len(runs)) or [""] * len(runs)
+        for index, (run, text) in enumerate(zip(runs, texts, strict=True) if len(runs) > 1 else ()):
+            place = {"file": files[kind], "number": index + 1, "is_shown": index == indices[kind]}
+            rows.append({**place, **run, "options": text or None})
     if log_kind is None or len(measured) < 2:
         return ShownRuns(profile, timing, _runs_frame(rows), left_out=left_out)
     is_default = log_index is None or log_index + 1 == traces[log_kind].shown_number
