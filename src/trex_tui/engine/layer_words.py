@@ -124,121 +124,63 @@ def _complete(token: str) -> str:
 
 
 LAYER_TYPES = (
-    Word(
-        "CaskConvolution",
-        "Convolution by a prebuilt kernel of NVIDIA's kernel library (CASK), with what is fused into it: bias, activation, "
-        "sum. The tactic names the kernel.",
-        labels=("Convolution", "CaskFlattenConvolution", "CudnnConvolution", "conv"),
-    ),
-    Word(
-        "CaskGemmConvolution",
-        "Convolution of size 1×1, computed as a matrix product by a prebuilt kernel.",
-        labels=("CublasConvolution", "GemmConvolution"),
-    ),
-    Word(
-        "CaskDeconvolution",
-        "Transposed convolution by a prebuilt kernel.",
-        labels=("Deconvolution", "deconv", "CaskDeconvolutionV2", "CudnnDeconvolution", "GemmDeconvolution"),
-    ),
+    Word("CaskConvolution", "Convolution by a prebuilt kernel of NVIDIA's kernel library (CASK), with what "
+        "is fused into it: bias, activation, sum. The tactic names the kernel.",
+        labels=("Convolution", "CaskFlattenConvolution", "CudnnConvolution", "conv")),
+    Word("CaskGemmConvolution", "Convolution of size 1×1, computed as a matrix product by a prebuilt kernel.",
+        labels=("CublasConvolution", "GemmConvolution")),
+    Word("CaskDeconvolution", "Transposed convolution by a prebuilt kernel.",
+        labels=("Deconvolution", "deconv", "CaskDeconvolutionV2", "CudnnDeconvolution", "GemmDeconvolution")),
     Word("CudaDepthwiseConvolution", "Depthwise convolution: each channel has its own filter."),
-    Word(
-        "FusedConvActConvolution", "Convolution and its activation in one kernel that is made for the pair."
-    ),
-    Word(
-        "ConvActPool",
-        "Convolution, activation and pooling in one kernel.",
-        labels=("conv_act_pool", "CaskConvActPool"),
-    ),
+    Word("FusedConvActConvolution", "Convolution and its activation in one kernel that is made for the "
+        "pair."),
+    Word("ConvActPool", "Convolution, activation and pooling in one kernel.",
+        labels=("conv_act_pool", "CaskConvActPool")),
     Word("correlation", "Convolution as Myelin names it: the filter is not flipped."),
-    Word(
-        "gemm",
-        "Matrix product, from MatMul, Gemm or a 1×1 convolution.",
-        labels=(
-            "MatrixMultiply",
-            "CaskGemmMatrixMultiply",
-            "CublasMatrixMultiply",
-            "FullyConnected",
-            "CublasLt",
-        ),
-    ),
+    Word("gemm", "Matrix product, from MatMul, Gemm or a 1×1 convolution.",
+        labels=("MatrixMultiply", "CaskGemmMatrixMultiply", "CublasMatrixMultiply", "FullyConnected", "CublasLt",)),
     Word("fusion", "Several operators in one kernel of Myelin, usually around a matrix product."),
-    Word(
-        "runtime_fusion",
-        "Matrix product or convolution with what is fused into it, as one kernel that TensorRT-RTX compiles on the device.",
-        labels=("runtime_function",),
-    ),
+    Word("runtime_fusion", "Matrix product or convolution with what is fused into it, as one kernel that "
+        "TensorRT-RTX compiles on the device.", labels=("runtime_function",)),
     Word("memset", "Memory filled with a value, such as the start of a sum or of a state."),
-    Word(
-        "cjmp",
-        "Conditional jump: an earlier target closes a loop, a later one passes over a branch.",
-        labels=("jmp",),
-    ),
+    Word("cjmp", "Conditional jump: an earlier target closes a loop, a later one passes over a branch.",
+        labels=("jmp",)),
     Word("copy", "Copy of a tensor, also between device (`d2h`) and host (`h2d`)."),
-    Word(
-        "kgen",
-        "Kernel that Myelin generated for several operators. Its name spells them: `__myl_MulSumAdd` multiplies, sums "
-        "and adds.",
-        labels=("KGEN", "generated kernel"),
-    ),
-    Word(
-        "kgen_mha",
-        "Generated kernel of multi-head attention: both matrix products and the softmax between them in one kernel.",
-        labels=("mha", "fMHA", "Attention", "MultiHeadAttention"),
-    ),
-    Word(
-        "Myelin",
-        "TensorRT's compiler that generates kernels for whole subgraphs, such as transformer blocks. A layer of this "
-        "type is a whole subgraph (`{ForeignNode[a...b]}`) whose kernels are not listed.",
-    ),
+    Word("kgen", "Kernel that Myelin generated for several operators. Its name spells them: "
+        "`__myl_MulSumAdd` multiplies, sums and adds.", labels=("KGEN", "generated kernel")),
+    Word("kgen_mha", "Generated kernel of multi-head attention: both matrix products and the softmax between "
+        "them in one kernel.", labels=("mha", "fMHA", "Attention", "MultiHeadAttention")),
+    Word("Myelin", "TensorRT's compiler that generates kernels for whole subgraphs, such as transformer "
+        "blocks. A layer of this type is a whole subgraph (`{ForeignNode[a...b]}`) whose kernels are not "
+        "listed."),
     Word("MyelinReformat", "Change of layout or type at the edge of a Myelin subgraph."),
-    Word(
-        "dla",
-        "Subgraph that runs on the deep learning accelerator of a Jetson, as one layer.",
-        labels=("DLA",),
-    ),
-    Word(
-        "Reformat",
-        "Copy of a tensor to another layout or type, because two layers want different ones. It computes nothing.",
-    ),
-    Word(
-        "NoOp", "Layer that is listed but does not run: its tensor is only seen under another shape or name."
-    ),
+    Word("dla", "Subgraph that runs on the deep learning accelerator of a Jetson, as one layer.",
+        labels=("DLA",)),
+    Word("Reformat", "Copy of a tensor to another layout or type, because two layers want different ones. It "
+        "computes nothing."),
+    Word("NoOp", "Layer that is listed but does not run: its tensor is only seen under another shape or "
+        "name."),
     Word("Scale", "Multiply, add and power per channel or element; also a lone quantization or batch norm."),
-    Word(
-        "PointWiseV2",
-        "Operators that work element by element (add, ReLU, sigmoid, …), fused into one generated kernel.",
-        labels=("PointWise", "Activation", "ParametricReLU"),
-    ),
+    Word("PointWiseV2", "Operators that work element by element (add, ReLU, sigmoid, …), fused into one "
+        "generated kernel.", labels=("PointWise", "Activation", "ParametricReLU")),
     Word("ElementWise", "Operation on two tensors, element by element: sum, product, maximum."),
     Word("Unary", "Operation on one tensor, element by element: exponential, square root, negation."),
-    Word(
-        "CaskPooling",
-        "Pooling by a prebuilt kernel.",
-        labels=("Pooling", "maxpool", "avgpool", "CudnnPooling", "CudaPooling", "TiledPooling", "pool"),
-    ),
-    Word(
-        "CudaSoftMax",
-        "Softmax along one axis.",
-        labels=("SoftMax", "SoftMaxV2", "CudaSoftMaxV2", "RaggedSoftMax", "LogSoftmaxTopK"),
-    ),
+    Word("CaskPooling", "Pooling by a prebuilt kernel.",
+        labels=("Pooling", "maxpool", "avgpool", "CudnnPooling", "CudaPooling", "TiledPooling", "pool")),
+    Word("CudaSoftMax", "Softmax along one axis.",
+        labels=("SoftMax", "SoftMaxV2", "CudaSoftMaxV2", "RaggedSoftMax", "LogSoftmaxTopK")),
     Word("Reduce", "Sum, mean, maximum or product along axes."),
     Word("TopK", "The k largest or smallest elements along an axis, and their indices."),
     Word("Cumulative", "Running sum along an axis."),
-    Word(
-        "Normalization",
-        "Layer, instance, group or RMS norm in one kernel.",
-        labels=("LRN", "InstanceNormalization"),
-    ),
+    Word("Normalization", "Layer, instance, group or RMS norm in one kernel.",
+        labels=("LRN", "InstanceNormalization")),
     Word("Shuffle", "Transpose and reshape.", labels=("Reshape", "Transpose", "Identity", "ReverseSequence")),
     Word("Slice", "Part of a tensor, with steps."),
     Word("Gather", "Elements of a tensor by a tensor of indices."),
     Word("Scatter", "Elements written into a tensor at indices."),
     Word("Padding", "Zeros or other values around a tensor."),
-    Word(
-        "Concatenation",
-        "Tensors joined along an axis. Often removed: producers write into one tensor.",
-        labels=("Concat",),
-    ),
+    Word("Concatenation", "Tensors joined along an axis. Often removed: producers write into one tensor.",
+        labels=("Concat",)),
     Word("Resize", "Scaling of a tensor by interpolation.", labels=("CaskResize",)),
     Word("GridSample", "Interpolation of a tensor at given points."),
     Word("Constant", "Tensor that is part of the engine."),
@@ -250,38 +192,23 @@ LAYER_TYPES = (
     Word("NonZero", "Indices of the elements that are not 0. Their number is known only when it runs."),
     Word("OneHot", "Tensor with a one at each index, and zeros elsewhere."),
     Word("NMS", "Non-maximum suppression: the best of boxes that overlap."),
-    Word(
-        "Loop", "Repeated part of the network.", labels=("LoopOutput", "TripLimit", "Recurrence", "Iterator")
-    ),
+    Word("Loop", "Repeated part of the network.",
+        labels=("LoopOutput", "TripLimit", "Recurrence", "Iterator")),
     Word("Conditional", "Part of the network that runs by a condition.", labels=("If", "Condition")),
     Word("Assertion", "Check of a condition when the engine is built or runs. It computes nothing."),
     Word("Einsum", "Sum of products by an index formula."),
-    Word(
-        "PluginV2",
-        "Operator from a plugin library, as registered by its author. TensorRT neither fuses nor times what is inside.",
-        labels=("PluginV3", "PluginV2DynamicExt", "PluginV2IOExt", "PluginV2Ext", "Plugin"),
-    ),
+    Word("PluginV2", "Operator from a plugin library, as registered by its author. TensorRT neither fuses "
+        "nor times what is inside.",
+        labels=("PluginV3", "PluginV2DynamicExt", "PluginV2IOExt", "PluginV2Ext", "Plugin")),
     Word("signal", "Mark in a stream that another stream waits for. It computes nothing."),
     Word("wait", "Wait of a stream for the signal of another. Its time is that of the other stream's work."),
-    Word(
-        "shape_call",
-        "Computation of shapes on the host, for dynamic shapes.",
-        labels=("Shape", "ShapeHostTo"),
-    ),
-    Word(
-        "DeviceToShapeHost",
-        "Copy of a shape between device and host, for shapes that depend on data.",
-        labels=(
-            "DeviceToShapeHostCopy",
-            "ShapeHostToDevice",
-            "ShapeHostToDeviceCopy",
-            "ShapeHostToDeviceNative",
-        ),
-    ),
-    Word(
-        "TrainStation", "Point at which an engine synchronizes with the host, for shapes that depend on data."
-    ),
-)
+    Word("shape_call", "Computation of shapes on the host, for dynamic shapes.",
+        labels=("Shape", "ShapeHostTo")),
+    Word("DeviceToShapeHost", "Copy of a shape between device and host, for shapes that depend on data.",
+        labels=("DeviceToShapeHostCopy", "ShapeHostToDevice", "ShapeHostToDeviceCopy", "ShapeHostToDeviceNative",)),
+    Word("TrainStation", "Point at which an engine synchronizes with the host, for shapes that depend on "
+        "data."),
+)  # fmt: skip
 """Types of layers."""
 
 
