@@ -180,6 +180,12 @@ def test_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build-log", str(log)]) == 0
     assert capsys.readouterr().out.startswith("Unfinished (the log ends before trtexec does): engine built")
     assert main(["build-log", str(log), "--strict"]) == 2
+    # Bytes of a damaged disk between two lines.
+    half = BUILD.index("\n", len(BUILD) // 2) + 1
+    log.write_bytes(BUILD[:half].encode() + bytes(range(128, 256)) * 9000 + b"\n" + BUILD[half:].encode())
+    assert main(["build-log", str(log)]) == 0
+    assert "has bytes that are not UTF-8" in " ".join(capsys.readouterr())
+    assert main(["build-log", str(log), "--strict"]) == 2
     (tmp_path / "text.txt").write_text("hello\n")
     write_json(
         tmp_path / "times.json", [{"count": 1}, {"name": "a", "timeMs": 1, "averageMs": 1, "percentage": 100}]

@@ -212,12 +212,14 @@ class ReadState:
         damage: Why it could not be read to its end, as the end of a sentence; empty if it could.
         cut_off: Whether its last line is incomplete.
         shortened: Number of lines longer than `LONGEST_LINE`.
+        replaced: Number of U+FFFD, which stand for bytes that are no text.
         read_bytes: Bytes of the file read so far, before decompression.
     """
 
     damage: str = ""
     cut_off: bool = False
     shortened: int = 0
+    replaced: int = 0
     read_bytes: int = 0
 
 
@@ -245,7 +247,9 @@ def _decode(file: BinaryIO, state: ReadState) -> Iterator[str]:
             if decoder is None:
                 is_wide = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # as PowerShell redirects
                 decoder = codecs.getincrementaldecoder("utf-16" if is_wide else "utf-8-sig")(errors="replace")
-            yield decoder.decode(data)
+            text = decoder.decode(data)
+            state.replaced += text.count("\ufffd")
+            yield text
     except OSError as error:
         state.damage = describe_os_error(error, "cannot be read to its end")
     except PackedError as error:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from trex_tui.artifacts.kinds import MESSAGE
-from trex_tui.artifacts.open import gc_paused
+from trex_tui.artifacts.open import COPY_AGAIN, gc_paused
 from trex_tui.buildlog.command import find_requests, options_of_command
 from trex_tui.buildlog.layer_lists import with_kernel_names
 from trex_tui.buildlog.lines import (
@@ -601,6 +601,9 @@ class _Reader:
                 Severity.WARNING, "ends before trtexec does: there is no PASSED or FAILED at its end"
             )
             yield ended._replace(is_incomplete=True)
+        if state.replaced:
+            message = f"has bytes that are not UTF-8, read as U+FFFD ({state.replaced}); {COPY_AGAIN}"
+            yield note(Severity.WARNING, message)._replace(is_incomplete=True)
         if state.shortened:
             message = (
                 f"has lines of more than {LONGEST_LINE} characters ({state.shortened}), which were cut there"
