@@ -63,16 +63,15 @@ def test_csv_has_a_row_per_statistic(timed: Path, tmp_path: Path, capsys: Captur
 
 
 def test_a_file_of_another_tool(tmp_path: Path, capsys: Captured) -> None:
-    root = {"perIteration": [{"iter": place, "latency_us": 500 + place} for place in range(5)]}
-    path = write_json(tmp_path / "bench.json", root)
+    path = write_json(tmp_path / "bench.json", {"latencies_us": [500 + place for place in range(5)]})
     assert main(["times", str(path), "--json"]) == 0
     (run,) = json.loads(capsys.readouterr().out)["engines"]
     assert [note["message"] for note in run["diagnostics"]] == [
-        "is not in trtexec's format; read as 5 rows at perIteration of latency in µs"
+        "is not in trtexec's format; read as 5 rows at latencies_us of latency in µs"
     ]
     assert run["timing"]["throughput_qps"] is None  # no stamps: queries may have overlapped
-    odd = write_json(tmp_path / "odd.json", [{"time": 2.0, "id": 1}])
-    assert main(["times", str(odd)]) == 0  # which discovery would not take for an artifact
+    odd = write_json(tmp_path / "odd.json", {"times": [1.5, 2.5]})
+    assert main(["times", str(odd)]) == 0
     assert "unit unknown" in capsys.readouterr().out
 
 

@@ -10,9 +10,8 @@ from trex_tui.errors import TrexError
 
 HELP = "Show latency statistics of the timing run"
 EPILOG = """\
-PATH may also be timing JSON of another tool: rows or columns, under "times",
-"perIteration" or deeper. A key (latency_us) or "unit" sets the unit: ms
-(default), s, us or ns.
+PATH may also be timing JSON of another tool: a list of numbers below a key such
+as "latencies_us". The key or a "unit" beside it states the unit: ms, s, us, ns.
 
 examples:
   trex-tui times results/alexnet
