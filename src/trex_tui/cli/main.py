@@ -51,6 +51,7 @@ COMMANDS = {
     "memory": Command(_SEVERAL, "memory"),
     "accuracy": Command(_SEVERAL, "accuracy"),
     "nsys": Command(_ONE, "nsys"),
+    "dla": Command(_ONE, "dla"),
     "precision-risk": Command(_ONE, "precision_risk"),
     "capture": Command(_HOST, "capture"),
     "doctor": Command(_HOST, "doctor"),
