@@ -221,7 +221,8 @@ def read_text(path: Path, notes: list[Note] | None = None) -> str:
                 line = data.count(b"\n", 0, error.start) + 1
                 column = error.start - data.rfind(b"\n", 0, error.start)
                 message = f"is not UTF-8: byte 0x{data[error.start]:02x} and the like are read as U+FFFD; {COPY_AGAIN}"
-                notes.append(Note(Severity.WARNING, path, f"line {line} column {column}", message))
+                place = f"line {line} column {column}"
+                notes.append(Note(Severity.WARNING, path, place, message, is_incomplete=True))
     return decode_text(data)
 
 

@@ -213,6 +213,7 @@ class ReadState:
         cut_off: Whether its last line is incomplete.
         shortened: Number of lines longer than `LONGEST_LINE`.
         replaced: Number of U+FFFD, which stand for bytes that are no text.
+        replaced_line: The line of the first.
         read_bytes: Bytes of the file read so far, before decompression.
     """
 
@@ -220,6 +221,7 @@ class ReadState:
     cut_off: bool = False
     shortened: int = 0
     replaced: int = 0
+    replaced_line: int = 1
     read_bytes: int = 0
 
 
@@ -248,6 +250,8 @@ def _decode(file: BinaryIO, state: ReadState) -> Iterator[str]:
                 is_wide = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # as PowerShell redirects
                 decoder = codecs.getincrementaldecoder("utf-16" if is_wide else "utf-8-sig")(errors="replace")
             text = decoder.decode(data)
+            if not state.replaced:
+                state.replaced_line += text.partition("\ufffd")[0].count("\n")
             state.replaced += text.count("\ufffd")
             yield text
     except OSError as error:

@@ -603,7 +603,8 @@ class _Reader:
             yield ended._replace(is_incomplete=True)
         if state.replaced:
             message = f"has bytes that are not UTF-8, read as U+FFFD ({state.replaced}); {COPY_AGAIN}"
-            yield note(Severity.WARNING, message)._replace(is_incomplete=True)
+            place = f"line {state.replaced_line}"
+            yield note(Severity.WARNING, message, place)._replace(is_incomplete=True)
         if state.shortened:
             message = (
                 f"has lines of more than {LONGEST_LINE} characters ({state.shortened}), which were cut there"
