@@ -13,7 +13,6 @@ import pytest
 
 from helpers import REPOSITORY, RealSet, real_sets, write_sample_set
 from power_kit import write_power_set
-from small_engines import several_engines
 from trex_tui.analysis.columns import ALL_COLUMNS as LAYER_COLUMNS
 from trex_tui.analysis.engines import (
     CHANGES,
@@ -25,11 +24,9 @@ from trex_tui.analysis.engines import (
     make_row,
     read_engines,
     sort_by_date,
-    varying_columns,
 )
 from trex_tui.api import load_engine
 from trex_tui.artifacts.discover import ArtifactSet, find_sets
-from trex_tui.engine.filter import find_matches
 from trex_tui.engine.load import load_set
 from trex_tui.engine.model import Engine
 from trex_tui.frames import plain_values
@@ -61,26 +58,6 @@ def test_rows_against_the_plain_files(real: RealSet) -> None:
             assert row["per_sample_ms"] == pytest.approx(row["latency_median_ms"] / row["batch"])
             assert row["samples_per_s"] == pytest.approx(row["throughput_qps"] * row["batch"])
     assert row.keys() | {"engine", "model", "directory", "error"} == COLUMNS.keys()
-
-
-def test_a_broken_set_is_a_row_with_its_error(tmp_path: Path) -> None:
-    table = table_of(several_engines(tmp_path))
-    frame = table.frame.set_index(table.frame["engine"].str.partition("/")[0])
-    assert frame["error"].notna().sum() <= 1
-    assert frame.loc["unprofiled", "missing"] == ("no profile",)
-    assert frame.loc["fast", "layers"] == 9
-    assert any("broken" in str(note.file) for note in table.notes)
-
-
-def test_values_keep_their_types_and_unknown_is_na() -> None:
-    table = table_of(SAMPLES)
-    assert list(table.frame) == list(COLUMNS)
-    assert str(table.frame["batch"].dtype) == "Int64"
-    assert str(table.frame["latency_median_ms"].dtype) == "Float64"
-    assert table.frame["energy_per_inference_j"].isna().all()
-    assert "energy_per_inference_j" not in varying_columns(table)
-    assert {"engine", "device", "latency_median_ms"} <= set(varying_columns(table))
-    assert find_matches(table, "batch>1").sum() == (table.frame["batch"] > 1).sum()
 
 
 def test_energy_and_accuracy_beside_a_set(tmp_path: Path) -> None:

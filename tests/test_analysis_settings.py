@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from helpers import ARTIFACTS, layer, real_sets, tensor, write_graph, write_json
 from trex_tui.analysis.options import (
@@ -22,8 +20,6 @@ from trex_tui.analysis.options import (
     find_batch,
     find_flag,
     options_in_arguments,
-    parse_pools,
-    parse_shapes,
     run_settings,
     timed_run,
 )
@@ -177,16 +173,6 @@ def test_the_run_of_a_command_line() -> None:
         "Input inference shape": "x=1x4",
         "Input build shape": "x=1x4+1x4+1x4",
     }
-
-
-@given(st.text(max_size=40))
-def test_any_text_is_a_value_or_none(text: str) -> None:
-    for setting in (*BUILD_SETTINGS, *RUN_SETTINGS):
-        setting.parse(text)
-        assert setting.is_default(text) in (True, False)
-        assert setting.is_cut(text) in (True, False)
-    assert parse_pools(text) is None or isinstance(parse_pools(text), dict)
-    assert parse_shapes(text) is None or isinstance(parse_shapes(text), list)
 
 
 def test_every_setting_is_described() -> None:

@@ -22,17 +22,6 @@ def engine() -> Engine:
     return load_engine(SAMPLE / "alexnet")
 
 
-def test_every_column_says_what_it_is() -> None:
-    for key, column in COLUMNS.items():
-        assert column.key == key
-        assert column.title
-        assert column.help.rstrip(")").endswith(".")
-        assert column.formula or column.source or key == "index", key
-        assert all(meaning for meaning in (column.words or {}).values()), key
-    names = [name for column in COLUMNS.values() for name in (column.key, *column.aliases)]
-    assert len(set(names)) == len(names)
-
-
 def test_the_full_frame_has_raw_attributes(engine: Engine) -> None:
     frame = full_frame(engine)
     assert {*COLUMNS} <= {*frame}

@@ -119,26 +119,6 @@ def test_a_row_per_query(real: RealSet) -> None:
     }
 
 
-def test_types_of_columns(alexnet: Engine) -> None:
-    kinds = {
-        "latency_ms": "Float64",
-        "weights_bytes": "Int64",
-        "stream": "Int64",
-        "kind": "string",
-        "name": "string",
-    }
-    for frame in (alexnet.layers, load_engine(_names_only()).layers):
-        assert {key: str(frame[key].dtype) for key in kinds} == kinds
-    assert str(alexnet.tensors["bytes"].dtype) == "Int64"
-    assert str(alexnet.queries["latency_ms"].dtype) == "Float64"
-    with pytest.raises(KeyError):
-        alexnet.column("nothing")
-
-
-def _names_only() -> Path:
-    return SAMPLE.parent / "names-only"
-
-
 def test_unknown_is_missing_never_0(tmp_path: Path) -> None:
     raw = [
         layer("a", "CaskConvolution", [tensor("x", -1, 3, dtype="Half")], [tensor("y", 1, 8, dtype="Odd")]),

@@ -199,15 +199,6 @@ def test_pages_have_charts_of_models_with_several_engines(
     assert capsys.readouterr().out.count("```text") == 2
 
 
-def test_a_model_that_repeats_each_name_is_no_default_column(fleet: Path, capsys: Captured) -> None:
-    assert main(["engines", str(fleet / "resnet18"), str(fleet / "names-only")]) == 0
-    assert "  model  " not in capsys.readouterr().out
-    assert main(["engines", str(fleet / "resnet18"), "--columns", "engine,model"]) == 0
-    assert "model" in capsys.readouterr().out
-    assert main(["engines", str(fleet)]) == 0
-    assert "  model  " in capsys.readouterr().out
-
-
 def test_processes_read_the_same(fleet: Path, capsys: Captured) -> None:
     assert read(capsys, fleet, "--jobs", "2") == read(capsys, fleet)
 

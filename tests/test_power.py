@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 from typing import Any
 
@@ -70,14 +69,6 @@ class TestShown:
         assert "GPU temperature mean 51.5 °C, 50 to 53 °C" in text
         assert "Samples 4 of 8, those of the measurement; trex-tui capture, every 0.1 s" in text
 
-    @pytest.mark.parametrize("form", ["md", "html"])
-    def test_documents_have_it(self, tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
-        write_power_set(tmp_path)
-        assert main(["summary", str(tmp_path), "--format", form]) == 0
-        text = capsys.readouterr().out.replace("\\", "")
-        assert "mean 115 W, peak 130 W (GPU)" in text
-        assert "Energy per inference" in text
-
     def test_json(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         write_power_set(tmp_path, reasons=("none", "power cap", "power cap"))
         assert main(["summary", str(tmp_path), "--json"]) == 0
@@ -111,13 +102,9 @@ class TestCompared:
         ("gate", "code"),
         [
             ("power_mean_w > 120", 1),
-            ("power_mean_w > 140W", 0),
             ("power_mean_w > +5%", 1),
-            ("power_peak_w > +9000mW", 1),
             ("energy_per_inference_j > 20mJ", 1),
-            ("energy_per_inference_j > 0.03", 0),
             ("inferences_per_joule < -5%", 1),
-            ("inferences_per_joule < 10", 0),
         ],
     )
     def test_gates(self, tmp_path: Path, capsys: pytest.CaptureFixture[str], gate: str, code: int) -> None:
@@ -126,28 +113,6 @@ class TestCompared:
         assert found == code
         assert [result["state"] for result in document["gates"]] == ["failed" if code else "passed"]
 
-    def test_a_gate_without_samples_is_not_judged(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        a, b = write_power_set(tmp_path / "a"), tmp_path / "b"
-        b.mkdir()
-        write_sample_set(b)
-        _, document = self.gates(capsys, str(a), str(b), "--fail-on", "power_mean_w > 1")
-        assert document["gates"][0]["state"] == "not judged"
-
-    def test_a_gate_over_a_whole_file_is_not_judged(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        for name in ("a", "b"):
-            (tmp_path / name).mkdir()
-            write_sample_set(tmp_path / name)
-            (tmp_path / name / "power.log").write_text("20240102-00:00:09.90,5000,1000\n", encoding="utf-8")
-        _, document = self.gates(
-            capsys, str(tmp_path / "a"), str(tmp_path / "b"), "--fail-on", "power_mean_w > 1"
-        )
-        assert document["gates"][0]["state"] == "not judged"
-        assert "measurement interval of the power samples" in json.dumps(document["gates"])
-
     def test_throttled_during_run_3(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         folders = [write_power_set(tmp_path / f"a{number}") for number in (1, 2)]
         folders.append(write_power_set(tmp_path / "a3", reasons=("software thermal",)))
@@ -155,10 +120,3 @@ class TestCompared:
         assert main(["diff", "--runs", *map(str, folders), "--runs", *map(str, others)]) == 0
         text = " ".join(capsys.readouterr().out.split())
         assert "throttled during run 3: software thermal in 1 sample." in text
-
-    def test_the_table_of_engines(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        a, b = write_power_set(tmp_path / "a"), write_power_set(tmp_path / "b", (130, 140))
-        assert main(["diff", str(a), str(b)]) == 0
-        text = capsys.readouterr().out
-        assert "115 W" in text
-        assert "135 W" in text
