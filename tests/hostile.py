@@ -8,9 +8,11 @@ from __future__ import annotations
 import csv
 import io
 import re
+import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -181,6 +183,17 @@ COMMANDS = (
     Command("report {set} --format md", "md"),
     Command("report {set} --format json", "json"),
     Command("times {set}", "text"),
+    Command("memory {set} {other}", "text"),
+    Command("memory {set} {other} --format html", "html"),
+    Command("dla --onnx {model}", "text"),
+    Command("dla --onnx {model} --format md", "md"),
+    Command("dla --onnx {model} --format html", "html"),
+    Command("precision-risk --onnx {model}", "text"),
+    Command("precision-risk --onnx {model} --format csv", "csv"),
+    Command("precision-risk --onnx {model} --format html", "html"),
+    Command("nsys --trace {trace}", "text"),
+    Command("nsys --trace {trace} --format csv", "csv"),
+    Command("nsys --trace {trace} --format html", "html"),
     Command("times {set} --json", "text"),  # in which there are no names of layers
     Command("export {set} -o - --format dot", "text"),
     Command("export {set} -o - --format svg", "svg"),
@@ -288,7 +301,7 @@ def judge_html(text: str) -> None:
     tags = _Tags()
     tags.feed(text)
     tags.close()
-    assert "<script>alert(1)</script>" in tags.said
+    assert "[red]x[/red]" in tags.said
 
 
 def judge_xml(text: str) -> None:
@@ -346,3 +359,46 @@ def judge(form: str, output: bytes) -> None:
         assert text.isascii()
     check_plain(text)
     JUDGES[form](text)
+
+
+def write_hostile_model(path: Path) -> Path:
+    """An ONNX model in which every name is an attack; a node of each overflows in FP16."""
+    import numpy as np
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    tensors = ["x", *(attack(start, "tensor").replace("\ud800", "") for start in STARTS)]
+    nodes = [
+        helper.make_node("Mul", [before, "large"], [after], after.replace("tensor", "node"))
+        for before, after in pairwise(tensors)
+    ]
+    ends = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 8]) for name in (tensors[0], tensors[-1])
+    ]
+    weight = numpy_helper.from_array(np.float32(4e5), "large")
+    graph = helper.make_graph(nodes, "net", ends[:1], ends[1:], [weight])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def write_hostile_trace(path: Path) -> Path:
+    """A trace of Nsight Systems in which every range is an attack."""
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, correlationId INT)")
+        database.execute(
+            "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, globalTid INT, correlationId INT)"
+        )
+        database.execute(
+            "CREATE TABLE NVTX_EVENTS (start INT, end INT, globalTid INT, eventType INT, text TEXT, textId INT)"
+        )
+        insert = "INSERT INTO NVTX_EVENTS VALUES (?, ?, 1, 59, ?, NULL)"
+        database.execute(insert, (0, 1000, "ExecutionContext::enqueue"))
+        for number, start in enumerate(STARTS):
+            at = 10 + 50 * number
+            text = attack(start, "range").replace("\ud800", "").replace("\0", "")
+            database.execute(insert, (at, at + 40, text))
+            database.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, 1, ?)", (at + 5, number))
+            database.execute(
+                "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?)", (at + 9, at + 30, number)
+            )
+    return path

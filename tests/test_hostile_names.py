@@ -9,7 +9,17 @@ from typing import Any
 
 import pytest
 
-from hostile import COMMANDS, FOLDER, STEM, Command, check_plain, judge, write_hostile_set
+from hostile import (
+    COMMANDS,
+    FOLDER,
+    STEM,
+    Command,
+    check_plain,
+    judge,
+    write_hostile_model,
+    write_hostile_set,
+    write_hostile_trace,
+)
 from onnx_bytes import MODEL
 from trex_tui.__main__ import main
 
@@ -19,7 +29,13 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     root = tmp_path_factory.mktemp("hostile")
     one = write_hostile_set(root / "one")
     other = write_hostile_set(root / "other", factor=1.5)
-    return {"set": str(one), "other": str(other), "log": str(one / f"{STEM}.build.log")}
+    return {
+        "set": str(one),
+        "other": str(other),
+        "log": str(one / f"{STEM}.build.log"),
+        "model": str(write_hostile_model(root / f"{STEM}.onnx")),
+        "trace": str(write_hostile_trace(root / f"{STEM}.sqlite")),
+    }
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.line)
