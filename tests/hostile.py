@@ -187,7 +187,6 @@ COMMANDS = (
     Command("memory {set} {other} --format html", "html"),
     Command("dla --onnx {model}", "text"),
     Command("dla --onnx {model} --format md", "md"),
-    Command("dla --onnx {model} --format html", "html"),
     Command("precision-risk --onnx {model}", "text"),
     Command("precision-risk --onnx {model} --format csv", "csv"),
     Command("precision-risk --onnx {model} --format html", "html"),
