@@ -79,9 +79,8 @@ class TestEngines:
         samples = [one["outputs"][0] for one in document["samples"]]
         assert total["mae"] == pytest.approx(sum(one["mae"] for one in samples) / 2)
         assert total["max_abs"] == max(one["max_abs"] for one in samples)
-        result = read_accuracy(here / "int8.accuracy/output_diff.json")
-        assert result.is_ours
-        assert result.outputs[0].values["mae"] == total["mae"]
+        (result,) = read_accuracy(here / "int8.accuracy/output_diff.json")
+        assert result["mae"] == total["mae"]
         # A result is not replaced unasked, and the same seed gives the same numbers.
         assert accuracy(*NAMES) == 2
         assert "--force" in capsys.readouterr().err
@@ -126,32 +125,6 @@ class TestEngines:
         assert "gate failed: mae > 0.001: t5: mae is 0.0" in err
         assert not (here / "int8.accuracy").exists()
         assert is_clean(here)
-
-    def test_the_result_as_a_file(self, here: Path, capsys) -> None:
-        arguments = (*NAMES, "--no-save")
-        assert accuracy(*arguments, "--json") == 0
-        printed = json.loads(capsys.readouterr().out)
-        assert accuracy(*arguments, "-o", "result.json") == 0
-        assert capsys.readouterr().out == ""
-        written = json.loads((here / "result.json").read_text(encoding="utf-8"))
-        assert [output["name"] for output in written["outputs"]] == [
-            one["name"] for one in printed["outputs"]
-        ]
-        assert accuracy(*arguments, "--format", "md") == 0
-        assert "|---" in capsys.readouterr().out
-        before = (here / "fp32.engine").read_bytes()
-        assert accuracy(*arguments, "-o", "fp32.engine", "--force") == 2
-        assert (here / "fp32.engine").read_bytes() == before
-
-    @pytest.mark.usefixtures("here")
-    def test_gates_in_the_language_of_diff(self, capsys) -> None:
-        gates = ["--fail-on", "mae > 0.001", "--fail-on", "cosine < 0.9"]
-        assert accuracy(*NAMES, *gates, "--no-save", "--json") == 1
-        out, err = capsys.readouterr()
-        assert [one["gate"] for one in json.loads(out)["gates"]] == ["mae > 0.001", "cosine < 0.9"]
-        assert "gate failed: mae > 0.001: t5: mae is 0.0" in err
-        assert accuracy(*NAMES, "--fail-on", "mea > 1", "--no-save") == 2
-        assert "unknown metric 'mea' in gate 'mea > 1'" in capsys.readouterr().err
 
     def test_types_shapes_and_names(self, here: Path, capsys) -> None:
         """FP16 against FP32 and INT32 against INT64, a dynamic batch, a colon in a name, two outputs."""
@@ -214,19 +187,6 @@ class TestRefused:
         assert why in capsys.readouterr().err
         assert is_clean(here)
 
-    def test_different_networks(self, here: Path, capsys) -> None:
-        write_engine(here / "int8.engine", outputs={"other": tensor("fp32", 1, 8, 4, 4)})
-        assert accuracy(*NAMES) == 2
-        err = capsys.readouterr().err
-        assert "the test has no output called t5; the reference has no output called other" in err
-        assert len(calls(here / "calls")) == 2  # each was asked, none was run
-
-    def test_too_new_an_option(self, here: Path, bench: Bench, capsys) -> None:
-        program = str(bench.programs("8.2.1").path)
-        assert accuracy(*NAMES, "--trtexec", program, "--", "--useProfile=1") == 2
-        assert "--useProfile: not in trtexec of TensorRT 8.2.1" in capsys.readouterr().err
-        assert calls(here / "calls") == []
-
 
 class TestFailures:
     @pytest.mark.parametrize(
@@ -235,10 +195,6 @@ class TestFailures:
             ("plan_device", "fp32.engine: "),
             ("no_output", "but wrote no outputs"),
             ("half_output", "its outputs are unusable: is truncated"),
-            (
-                "other_shape",
-                "its outputs are unusable: t5 is 4x4x8x1, but 1x8x4x4 with random inputs of the same shapes",
-            ),
         ],
     )
     def test_trtexec(self, here: Path, monkeypatch, failure, why, capsys) -> None:
@@ -307,11 +263,6 @@ class TestOnnx:
         assert (document["reference"]["kind"], document["test"]["kind"]) == ("onnx", "engine")
         assert document["reference"]["onnxruntime_version"]
         assert document["outputs"][0]["compared"] == 128
-
-    def test_broken_model(self, here: Path, capsys) -> None:
-        (here / "bad.onnx").write_bytes(b"no model")
-        assert accuracy("--ref", "bad.onnx", "--test", "int8.engine") == 2
-        assert "bad.onnx: onnxruntime cannot load it" in capsys.readouterr().err
 
     def test_without_onnxruntime(self, here: Path, monkeypatch, capsys) -> None:
         write_onnx(here / "a.onnx", tensor("fp32", 1, 8))

@@ -75,11 +75,6 @@ class TestByHand:
         assert found["nonfinite_mismatch"] == 2
         assert (found["compared"], found["mae"]) == (1, 1)
 
-    def test_nothing_finite(self):
-        found = of([math.nan], [1.0])
-        assert all(found[name] is None for name in MEASURES)
-        assert set(found["reasons"]) >= set(MEASURES)
-
     def test_zeros(self):
         assert of([0, 0], [0, 0])["cosine"] == 1
         found = of([0, 0], [0, 1])
@@ -115,14 +110,6 @@ class TestByHand:
 
 
 class TestProperties:
-    @given(pairs())
-    @few
-    def test_sides(self, pair):
-        """What does not depend on which is the reference."""
-        first, second = of(*pair), of(*reversed(pair))
-        for name in ("mae", "max_abs", "rmse", "cosine"):
-            close(first[name], second[name])
-
     @given(st.lists(numbers, min_size=1, max_size=24))
     @few
     def test_equal_outputs(self, values):
@@ -132,24 +119,6 @@ class TestProperties:
         assert found["argmax_agreement_pct"] == (100 if len(values) > 1 else None)
         assert found["sqnr_db"] is None
         assert found["reasons"]["sqnr_db"].startswith("infinite")
-
-    @given(pairs(), st.randoms(use_true_random=False))
-    @few
-    def test_order_does_not_matter(self, pair, random):
-        order = list(range(len(pair[0])))
-        random.shuffle(order)
-        first, second = of(*pair), of(pair[0][order], pair[1][order])
-        for name in MEASURES[:-1]:
-            close(first[name], second[name])
-
-    @given(pairs(), st.sampled_from([0.25, 2.0, 1024.0]))
-    @few
-    def test_scale(self, pair, factor):
-        first, second = of(*pair), of(*(side.astype("f8") * factor for side in pair))
-        for name in ("cosine", "sqnr_db", "max_rel", "mean_rel", "argmax_agreement_pct"):
-            close(first[name], second[name])
-        for name in ("mae", "max_abs", "rmse"):
-            close(first[name] * factor, second[name])
 
     @given(st.lists(pairs(anything), min_size=1, max_size=4))
     @few
@@ -179,10 +148,6 @@ class TestProperties:
     def test_always_json(self, pair):
         assert json.dumps(of(*pair), allow_nan=False)
 
-    def test_shapes_must_agree(self):
-        with pytest.raises(ValueError, match="shapes"):
-            compare(np.zeros((1, 2)), np.zeros((2, 1)))
-
 
 class TestGates:
     def fell(self, text, output=None):
@@ -210,10 +175,6 @@ class TestGates:
 
         assert self.fell("rmse > 1", of([1e308], [-1e308]))
         assert not self.fell("max_rel > 1", of([0, 0], [0, 0]))
-
-    def test_what_cannot_be_judged(self):
-        with pytest.raises(TrexError, match="gate not judged"):
-            judge_outputs([parse_gate("argmax_agreement_pct < 99", METRICS)], [{"name": "y", **of([1], [1])}])
 
 
 X = TensorSpec("x", (2, 3), DataType.FP32)
@@ -256,18 +217,6 @@ class TestBytes:
         data = to_bytes(values, dtype)
         assert len(data) == 6 * dtype.bits // 8
         assert np.array_equal(from_bytes(data, dtype, (2, 3), "x"), values)
-
-    def test_row_major_whatever_it_was(self):
-        turned = np.arange(6, dtype="f4").reshape(3, 2).T
-        assert to_bytes(turned, DataType.FP32) == struct.pack("<6f", 0, 2, 4, 1, 3, 5)
-
-    def test_scalar(self):
-        assert len(to_bytes(hold(np.array(2.0), DataType.FP32), DataType.FP32)) == 4
-        assert hold(np.array(2.0), DataType.FP16).shape == ()
-
-    def test_unsupported(self):
-        with pytest.raises(TrexError, match="FP8 are not supported"):
-            to_bytes(np.zeros(1), DataType.FP8)
 
     def test_size(self):
         with pytest.raises(TrexError, match=r"in\.bin: 5 bytes, but 2x3 of FP32 takes 24"):
@@ -322,12 +271,6 @@ class TestExported:
         with pytest.raises(ArtifactError, match=why):
             read_outputs(exported(tmp_path, *entries, end=end), {})
 
-    def test_cut_in_the_values(self, tmp_path):
-        path = exported(tmp_path, ("y", "2", "1, 2"))
-        path.write_text(path.read_text()[:60])
-        with pytest.raises(ArtifactError, match="truncated in the values of 'y'"):
-            read_outputs(path, {})
-
 
 class TestRandom:
     def test_seed_sample_and_name_decide(self) -> None:
@@ -335,17 +278,6 @@ class TestRandom:
         assert np.array_equal(one.take(1)["x"], other.take(1)["x"])
         assert not np.array_equal(one.take(0)["x"], one.take(1)["x"])
         assert not np.array_equal(one.take(0)["x"], Samples((X,), 1, 8, {}).take(0)["x"])
-
-    def test_ranges(self) -> None:
-        big = TensorSpec("a/ids:0", (4000,), DataType.INT32)
-        assert set(Samples((big,), 1, 0, {}).take(0)["a/ids:0"].tolist()) == {0, 1}
-        drawn = Samples((big,), 1, 0, {"a/ids:0": (5, 8)}).take(0)["a/ids:0"]
-        assert set(drawn.tolist()) == {5, 6, 7, 8}
-        assert drawn.dtype == np.int32
-        values = Samples((TensorSpec("x", (4000,), DataType.FP16),), 1, 0, {}).take(0)["x"]
-        assert values.dtype == np.float16
-        assert -1 <= values.min() < -0.99
-        assert 0.99 < values.max() <= 1
 
 
 def taken(text: object, specs: Sequence[TensorSpec], most: int | None = None) -> list[dict[str, Any]]:
@@ -417,12 +349,6 @@ class TestGiven:
 class TestComparable:
     def check(self, left: TensorSpec, right: TensorSpec) -> list[str]:
         return check_signatures(Signature((X,), (left,)), Signature((X,), (right,)))
-
-    def test_names(self) -> None:
-        with pytest.raises(
-            TrexError, match="the test has no output called y; the reference has no output called z"
-        ):
-            self.check(TensorSpec("y", (1,), None), TensorSpec("z", (1,), None))
 
     def test_shapes_and_types(self) -> None:
         y = TensorSpec("y", (1, -1), DataType.FP32)

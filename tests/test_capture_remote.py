@@ -29,9 +29,8 @@ from trex_tui.capture.remote import move_options, unpack
 from trex_tui.capture.shell import (
     ConnectionLostError,
     Ssh,
+    connect,
     describe_refusal,
-    make_connections,
-    name_folder,
 )
 from trex_tui.cli.main import main
 from trex_tui.errors import TrexError
@@ -59,7 +58,7 @@ class Under(Ssh):
     ("arguments", "told"),
     [
         (["--host", "-x"], "--host"),
-        (["--host", "a", "--host", "a"], "given twice"),
+        (["--host", "a", "--host", "b"], "one machine at a time"),
         (["--with-engine"], "--with-engine needs --host"),
         (["--timing-cache", "/no/where/tc"], "--timing-cache: /no/where/tc cannot be read and written"),
         (
@@ -95,13 +94,7 @@ class TestHosts:
     @pytest.mark.parametrize("host", ["", "-oProxyCommand=x", "a b", "a\nb", "a\x1b[31m"])
     def test_refused(self, host: str) -> None:
         with pytest.raises(TrexError, match="not a host name"):
-            make_connections([host])
-
-    def test_folders(self) -> None:
-        assert name_folder("user@jetson-1.local") == "user@jetson-1.local"
-        assert name_folder("ssh://user@jet:22") == "ssh___user@jet_22"
-        assert name_folder("../x") == "_._x"
-        assert name_folder("..") == "_."
+            connect(host)
 
 
 def location(name: bytes) -> bytes:

@@ -258,23 +258,12 @@ class Ssh(Shell):
         return ("ssh", "-T", *config, *options, "--", self.host, remote)
 
 
-def make_connections(hosts: Sequence[str], environ: Mapping[str, str] = os.environ) -> list[Ssh]:
-    """Return the connections for the given hosts.
+def connect(host: str, environ: Mapping[str, str] = os.environ) -> Ssh:
+    """Return the connection for a host.
 
     Raises:
-        TrexError: A host is invalid or repeated.
+        TrexError: It cannot be a host name.
     """
-    for host in hosts:
-        if not host or host.startswith("-") or not host.isprintable() or " " in host:
-            raise TrexError(f"--host {host!r}: not a host name; use one that ssh knows")
-    folders = [name_folder(host) for host in hosts]
-    twice = next((host for host, folder in zip(hosts, folders, strict=True) if folders.count(folder) > 1), "")
-    if twice:
-        raise TrexError(f"--host {twice}: given twice, or two hosts share a directory name; give each once")
-    return [Ssh(host, environ.get(CONFIG_VARIABLE) or None) for host in hosts]
-
-
-def name_folder(host: str) -> str:
-    """Return the directory name of a machine: its host name without characters that are special in paths."""
-    kept = "".join(char if char.isalnum() or char in "-_.@" else "_" for char in host)
-    return f"_{kept[1:]}" if kept.startswith(".") else kept
+    if not host or host.startswith("-") or not host.isprintable() or " " in host:
+        raise TrexError(f"--host {host!r}: not a host name; use one that ssh knows")
+    return Ssh(host, environ.get(CONFIG_VARIABLE) or None)

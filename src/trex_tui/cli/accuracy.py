@@ -7,7 +7,7 @@ import os
 import re
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trex_tui.cli.capture import duration
 from trex_tui.cli.options import CommandParser, add_result, complete_files, positive, whole
@@ -16,7 +16,8 @@ from trex_tui.errors import ExitCode, TrexError
 from trex_tui.text import printable
 
 if TYPE_CHECKING:
-    from trex_tui.accuracy.sides import AccuracyOutcome, AccuracyRequest
+    from trex_tui.accuracy.sides import AccuracyRequest
+    from trex_tui.analysis.gates import GateResult
     from trex_tui.capture.process import Stop
 
 HELP = "Compare the outputs of two engines"
@@ -127,23 +128,25 @@ def run(options: argparse.Namespace) -> int:
             check_output(target, inputs, force=options.force)
     with stop_on_signals() as stop:
         try:
-            outcome = _compare(options, request, stop)
+            content, gates = _compare(options, request, stop)
         except InterruptedRunError:
             complain("interrupted; nothing was kept")
             return stop.exit_code
-    document = accuracy_document(outcome.document, outcome.gates)
+    document = accuracy_document(content, gates)
     if kept is not None:
         with made_directories([kept.parent]):
             write_output(kept, WRITERS["json"].write(document), replace=options.force)
         complain(f"kept in {kept}")
     result.write(document, inputs)
-    failed = [gate for gate in outcome.gates if gate.is_met]
+    failed = [gate for gate in gates if gate.is_met]
     for gate in failed:
         complain(f"gate failed: {gate.gate.text}: {explain_gate(gate)}")
     return ExitCode.FINDINGS if failed else ExitCode.OK
 
 
-def _compare(options: argparse.Namespace, request: AccuracyRequest, stop: Stop) -> AccuracyOutcome:
+def _compare(
+    options: argparse.Namespace, request: AccuracyRequest, stop: Stop
+) -> tuple[dict[str, Any], list[GateResult]]:
     """Run the comparison, with progress on stderr, and the end of trtexec's output if it fails."""
     from trex_tui.accuracy.sides import TrtexecFailedError, compare_outputs
     from trex_tui.capture.trtexec import find_trtexec

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trex_tui.cli.options import CommandParser, Words, complete_files, positive, whole
 from trex_tui.cli.results import complain
@@ -51,7 +51,7 @@ examples:
       --opt-shapes ids:8x128 --max-shapes ids:32x512
   trex-tui capture --engine resnet.engine --repeat 5 --outdir results/resnet
   trex-tui capture --engine resnet.engine --monitor --duration 10
-  trex-tui capture --onnx resnet.onnx --host user@jetson --host xavier
+  trex-tui capture --onnx resnet.onnx --host user@jetson
   trex-tui capture --onnx resnet.onnx -- --maxTactics=16
   trex-tui capture --onnx resnet.onnx --sweep batch=1,8,32
 """
@@ -238,8 +238,21 @@ def add_host(parser: CommandParser) -> None:
         action="append",
         default=[],
         metavar="HOST",
-        help="use this machine over ssh (keys, no passwords); may be repeated (hosts run in sequence)",
+        help="use this machine over ssh (keys, no passwords)",
     )
+
+
+def find_machine(options: argparse.Namespace) -> Ssh | None:
+    """Return the machine of `--host`; None for this one.
+
+    Raises:
+        TrexError: There are several, or it cannot be a host.
+    """
+    from trex_tui.capture.shell import connect
+
+    if len(options.host) > 1:
+        raise TrexError("--host: one machine at a time; run the command for each")
+    return connect(options.host[0]) if options.host else None
 
 
 def add_builder(parser: CommandParser) -> None:
@@ -367,56 +380,25 @@ def _print_script(options: argparse.Namespace, request: CaptureRequest, header: 
     return ExitCode.OK
 
 
-class _Job(NamedTuple):
-    """One capture of the command.
-
-    Attributes:
-        label: Which one, if there are several: `jetson`, `fp16`.
-        ssh: The machine; None for this one.
-    """
-
-    label: str
-    request: CaptureRequest
-    ssh: Ssh | None
-
-
 class _Command:
-    """The captures of one command: one, or one for each machine and value of a sweep."""
+    """The captures of one command: one, or one for each value of a sweep."""
 
     def __init__(
         self, options: argparse.Namespace, request: CaptureRequest, header: OnnxHeader | None
     ) -> None:
-        self.options = options
-        self.request = request
-        self.jobs = list(self._list_jobs(request, header))
-        self._known: dict[str, Trtexec] = {}
-
-    def _list_jobs(self, request: CaptureRequest, header: OnnxHeader | None) -> Sequence[_Job]:
-        from trex_tui.capture.options import check_cache
-        from trex_tui.capture.shell import make_connections, name_folder
         from trex_tui.capture.sweep import plan_points
 
-        connections = make_connections(self.options.host)
-        machines: list[tuple[str, CaptureRequest, Ssh | None]] = [] if connections else [("", request, None)]
-        for ssh in connections:
-            if len(connections) == 1:
-                machines.append(("", request, ssh))
-                continue
-            folder, wanted = name_folder(ssh.host), request.options
-            if wanted.timing_cache is not None:  # one for each machine
-                wanted = replace(wanted, timing_cache=f"{wanted.timing_cache}.{folder}")
-                check_cache(wanted.timing_cache or "")
-            own = replace(request, options=wanted, outdir=request.outdir / folder)
-            machines.append((ssh.host, own, ssh))
-        jobs = []
-        for label, own, machine in machines:
-            if not self.options.sweep:
-                jobs.append(_Job(label, own, machine))
-                continue
-            for name, wanted in plan_points(own.options, self.options.sweep, header).items():
-                point = replace(own, options=wanted, outdir=own.outdir / name)
-                jobs.append(_Job(f"{label} {name}".strip(), point, machine))
-        return jobs
+        self.options = options
+        self.request = request
+        self.ssh = find_machine(options)
+        self.jobs = {"": request}  # by the names of their directories
+        if options.sweep:
+            points = plan_points(request.options, options.sweep, header)
+            self.jobs = {
+                name: replace(request, options=wanted, outdir=request.outdir / name)
+                for name, wanted in points.items()
+            }
+        self._known: Trtexec | None = None
 
     def run(self) -> int:
         """Run the captures in turn; return the worst exit code.
@@ -426,15 +408,15 @@ class _Command:
         """
         from trex_tui.capture.process import stop_on_signals
 
-        for job in self.jobs:
-            job.request.check_target()  # before trtexec is run, which may take long, or any connection
+        for request in self.jobs.values():
+            request.check_target()  # before trtexec is run, which may take long, or any connection
         codes: list[int] = []
         complete: list[Path] = []
         with stop_on_signals() as stop:
-            for number, job in enumerate(self.jobs, start=1):
-                prefix = f"{job.label} ({number}/{len(self.jobs)}): " if len(self.jobs) > 1 else ""
-                codes.append(self._run_job(job, stop, prefix))
-                complete += [job.request.outdir] if codes[-1] == ExitCode.OK else []
+            for number, (name, request) in enumerate(self.jobs.items(), start=1):
+                prefix = f"{name} ({number}/{len(self.jobs)}): " if len(self.jobs) > 1 else ""
+                codes.append(self._run_job(request, stop, prefix))
+                complete += [request.outdir] if codes[-1] == ExitCode.OK else []
                 if stop.times:
                     break
             code = stop.exit_code if stop.times else max(codes)
@@ -448,13 +430,13 @@ class _Command:
         sys.stdout.flush()
         return code
 
-    def _run_job(self, job: _Job, stop: Stop, prefix: str) -> int:
+    def _run_job(self, request: CaptureRequest, stop: Stop, prefix: str) -> int:
         """Run one capture and show its outcome; of several, an error does not affect the others."""
         from trex_tui.report.views.capture import CaptureView
 
         view = CaptureView(sys.stderr, prefix)
         try:
-            return self._report(job, self._capture(job, stop, view), view, stop)
+            return self._report(request, self._capture(request, stop, view), view, stop)
         except (TrexError, OSError) as error:
             if stop.times:
                 view.say("interrupted")
@@ -466,32 +448,26 @@ class _Command:
         finally:
             view.close()
 
-    def _capture(self, job: _Job, stop: Stop, view: CaptureView) -> CaptureResult:
+    def _capture(self, request: CaptureRequest, stop: Stop, view: CaptureView) -> CaptureResult:
         from trex_tui.capture.run import capture
 
         options = self.options
-        host = job.ssh.host if job.ssh else ""
-        if job.ssh is None:
+        if self.ssh is None:
             from trex_tui.capture.trtexec import find_builder
 
-            if host not in self._known:
-                self._known[host] = find_builder(options.builder, options.trtexec)
-            return capture(job.request, self._known[host], stop, view)
+            self._known = self._known or find_builder(options.builder, options.trtexec)
+            return capture(request, self._known, stop, view)
         from trex_tui.capture.remote import RemoteMachine, find_there
 
         with RemoteMachine(
-            job.ssh,
-            stop,
-            with_engine=options.with_engine,
-            note=view.note,
-            grace_s=job.request.grace_s,
+            self.ssh, stop, with_engine=options.with_engine, note=view.note, grace_s=request.grace_s
         ) as machine:
-            if host not in self._known:
-                view.note(f"looking for trtexec on {host}")
-                self._known[host] = find_there(job.ssh, stop, options.trtexec)
-            return capture(job.request, self._known[host], stop, view, machine)
+            if self._known is None:
+                view.note(f"looking for trtexec on {self.ssh.host}")
+                self._known = find_there(self.ssh, stop, options.trtexec)
+            return capture(request, self._known, stop, view, machine)
 
-    def _report(self, job: _Job, result: CaptureResult, view: CaptureView, stop: Stop) -> int:
+    def _report(self, request: CaptureRequest, result: CaptureResult, view: CaptureView, stop: Stop) -> int:
         """Show the outcome of a capture; return its exit code."""
         from trex_tui.capture.script import as_operand, command_line
         from trex_tui.capture.verdict import LOST
@@ -499,7 +475,6 @@ class _Command:
 
         for remark in result.remarks:
             view.say(f"note: {remark}")
-        request = job.request
         if result.passed:
             if result.figures:
                 view.say(f"Latency  {result.figures}")
@@ -507,7 +482,7 @@ class _Command:
             if result.figures or self.options.sweep:
                 view.say(f"next: {command_line(('trex-tui', as_operand(str(request.outdir))))}")
             else:
-                self._say_next(job, request.names.engine, view)
+                self._say_next(request, request.names.engine, view)
             return ExitCode.OK
         if result.interrupted:
             view.say("interrupted" + (f"; the logs are in {result.directory}" if result.directory else ""))
@@ -525,30 +500,28 @@ class _Command:
             code = ExitCode.TRTEXEC_FAILED
         if result.engine is not None:
             view.say(f"the engine is kept: {result.engine}")
-            self._say_next(job, result.engine, view)
+            self._say_next(request, result.engine, view)
         return code
 
-    def _say_next(self, job: _Job, engine: Path, view: CaptureView) -> None:
+    def _say_next(self, request: CaptureRequest, engine: Path, view: CaptureView) -> None:
         """Print the command that measures an engine, with all that it needs to run as it stands."""
         from trex_tui.capture.script import as_operand, command_line
 
-        known = self._known.get(job.ssh.host if job.ssh else "")
-        if known is not None and known.devices == 0:
-            view.say(f"next: {command_line(('trex-tui', as_operand(str(job.request.outdir))))}")
+        if self._known is not None and self._known.devices == 0:
+            view.say(f"next: {command_line(('trex-tui', as_operand(str(request.outdir))))}")
             view.say("to measure it, run trex-tui capture --engine on a machine with a GPU")
             return
-        view.say(f"next: {command_line(self._measure_command(job, engine))}")
+        view.say(f"next: {command_line(self._measure_command(request, engine))}")
 
-    def _measure_command(self, job: _Job, engine: Path) -> list[str]:
-        options, request = self.options, job.request
-        wanted = request.options
+    def _measure_command(self, request: CaptureRequest, engine: Path) -> list[str]:
+        options, wanted = self.options, request.options
         profile = wanted.measured_profile
         words = ["trex-tui", "capture", f"--engine={engine}", f"--outdir={request.outdir}"]
         words += [f"--name={request.name}"] if options.name else []
         given: tuple[tuple[str, object], ...] = (
             ("--trtexec", options.trtexec),
             ("--builder", options.builder if options.builder != "auto" else None),
-            ("--host", job.ssh.host if job.ssh else None),
+            ("--host", self.ssh.host if self.ssh else None),
             ("--device", wanted.device),
             ("--dla", wanted.dla),
             ("--shapes", wanted.shapes or (profile.opt_shapes if profile else wanted.opt_shapes)),
@@ -564,7 +537,7 @@ class _Command:
         """Print the table of engines of a sweep, and what is missing."""
         from trex_tui.capture.script import as_operand, command_line
 
-        left = [job.label for job in self.jobs if job.request.outdir not in complete]
+        left = [name for name, request in self.jobs.items() if request.outdir not in complete]
         if left:
             complain(f"{len(left)} of {len(self.jobs)} values missing: {', '.join(left)}")
         if not complete:

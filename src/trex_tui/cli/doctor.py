@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trex_tui.cli.capture import add_builder, add_host
+from trex_tui.cli.capture import add_builder, add_host, find_machine
 from trex_tui.cli.options import CommandParser, add_result, complete_files
 from trex_tui.cli.results import Result, complain
 from trex_tui.errors import ExitCode, TrexError
@@ -25,13 +25,13 @@ EPILOG = """\
 Read-only: no sudo, no change of power mode or clocks. The last line states what
 can run: all, build only, or nothing.
 
-Exit code: 0 capture can build and measure; 1 something is missing; 2 a host is
-unreachable.
+Exit code: 0 capture can build and measure; 1 something is missing; 2 the host
+is unreachable.
 
 examples:
   trex-tui doctor
   trex-tui doctor --trtexec ~/TensorRT-10.16/bin
-  trex-tui doctor --host user@jetson --host xavier
+  trex-tui doctor --host user@jetson
   trex-tui doctor --json | jq '.checks[] | select(.status != "ok")'
 """
 
@@ -51,42 +51,28 @@ def run(options: argparse.Namespace) -> int:
     from trex_tui.capture.machine import ask_host
     from trex_tui.capture.process import stop_on_signals
     from trex_tui.capture.remote import find_there
-    from trex_tui.capture.shell import make_connections
     from trex_tui.capture.trtexec import find_builder
-    from trex_tui.report.document import Document
 
     if os.name != "posix":
         raise TrexError("capture runs on Linux only; doctor has nothing to check here")
-    result = Result(options)
-    if not options.host:
+    result, ssh = Result(options), find_machine(options)
+    if ssh is None:
         host = ask_host(outdir=Path(options.outdir or "results"), has_environment=True)
         document = _examine(lambda: find_builder(options.builder, options.trtexec), host)
-        code = ExitCode.OK if document.data["can_capture"] == ALL else ExitCode.FINDINGS
-        return max(result.write(document), code)
-    if options.outdir is not None:
+    elif options.outdir is not None:
         raise TrexError("--outdir is local; with --host, doctor checks the remote temporary directory")
-    documents: list[Document] = []
-    errors: list[str] = []
-    with stop_on_signals() as stop:
-        for ssh in make_connections(options.host):
-            find = partial(find_there, ssh, stop, options.trtexec)
+    else:
+        with stop_on_signals() as stop:
             try:
-                documents.append(_examine(find, ask_host(ssh, stop, has_environment=True), ssh.host))
-            except (TrexError, OSError) as error:
-                errors.append(str(error))
-                documents.append(
-                    Document("doctor", ssh.host, data={"can_capture": None, "error": str(error)})
-                )
-            if stop.times:
+                host = ask_host(ssh, stop, has_environment=True)
+                document = _examine(partial(find_there, ssh, stop, options.trtexec), host, ssh.host)
+            except TrexError:
+                if not stop.times:
+                    raise
                 complain("interrupted")
                 return stop.exit_code
-    result.write(Document("doctor-hosts", "Machines", parts=documents, parts_key="hosts", version=2))
-    for text in errors:
-        complain(f"error: {text}")
-    if errors:
-        return ExitCode.BAD_INPUT
-    can_all = all(document.data["can_capture"] == ALL for document in documents)
-    return ExitCode.OK if can_all else ExitCode.FINDINGS
+    code = ExitCode.OK if document.data["can_capture"] == ALL else ExitCode.FINDINGS
+    return max(result.write(document), code)
 
 
 def _examine(find: Callable[[], Trtexec], host: Host, name: str = "") -> Document:
