@@ -207,48 +207,38 @@ def _work_facts(engine: Engine) -> Iterator[Fact]:
     stated = engine.facts.memory
     yield Fact(MEMORY["weights_bytes"], None, describe_weights(engine))
     yield Fact(_renamed(MEMORY["activation_peak_bytes"], "Activations"), None, _describe_activations(engine))
-    for title, size in (("Scratch", stated.scratch_bytes), ("Context", stated.context_bytes)):
+    sizes = {
+        "Scratch": stated.scratch_bytes,
+        "Context": stated.context_bytes,
+        "Engine size": stated.engine_bytes,
+    }
+    for title, size in sizes.items():
         if size is not None:
             yield Fact(Column("", title), None, f"{format_bytes(size)} (stated in the log)")
-    if size_text := _describe_engine_size(stated.engine_bytes, stated.engine_mib):
-        yield Fact(Column("", "Engine size"), None, f"{size_text} (stated in the log)")
+    if stated.engine_bytes is None and stated.engine_mib is not None:
+        whole = f"{stated.engine_mib} to {stated.engine_mib + 1} MiB (stated in the log)"
+        yield Fact(Column("", "Engine size"), None, whole)
     yield Fact(ENGINE["latency_sum_ms"], None, _describe_profile(engine))
     yield Fact(_renamed(COMPUTE["macs"], "Compute"), None, _describe_compute(engine))
     yield Fact(Column("", "Streams"), None, _describe_streams(engine))
     if (path := critical_path(engine)) is not None:
-        share = f"{format_ms(path.latency_ms)} ms, {format_pct(path.latency_pct)} % of all layers"
-        yield Fact(Column("", "Critical path"), None, f"{share}, over {plural(len(path.layers), 'layer')}")
+        words = f"{plural(len(path.layers), 'layer')}, {_describe_time(engine, path.latency_ms)}"
+        yield Fact(Column("", "Critical path"), None, words)
     changes = find_reformats(engine)
     if len(changes):
-        time = total(changes["latency_ms"])
-        yield Fact(
-            Column("", "Reformats"),
-            None,
-            f"{plural(len(changes), 'layer')}, {'time unknown' if time is None else f'{format_ms(time)} ms'}",
-        )
+        words = f"{plural(len(changes), 'layer')}, {_describe_time(engine, total(changes['latency_ms']))}"
+        yield Fact(Column("", "Reformats"), None, words)
 
 
 def _renamed(column: Column, title: str) -> Column:
     return replace(column, title=title)
 
 
-def _describe_engine_size(size: int | None, whole_mib: int | None) -> str:
-    """Return the size of a serialized engine, as precisely as stated; empty if unknown."""
-    if size is not None:
-        return format_bytes(size)
-    if whole_mib is None:
-        return ""
-    return f"{whole_mib} to {whole_mib + 1} MiB" if whole_mib else "under 1 MiB"
-
-
 def _describe_activations(engine: Engine) -> str:
     memory, stated = memory_facts(engine), engine.facts.memory
     if memory.activation_peak_bytes is None:
-        if stated.activation_bytes is not None:
-            return f"{format_bytes(stated.activation_bytes)} (stated in the log)"
-        if stated.context_bytes is not None:
-            return f"{format_bytes(stated.context_bytes)} (execution context, stated in the log)"
-        return "unknown"
+        size = stated.activation_bytes
+        return "unknown" if size is None else f"{format_bytes(size)} (stated in the log)"
     at_least = "at least " if memory.is_peak_at_least else ""
     words = (
         f"{at_least}{format_bytes(memory.activation_peak_bytes)} live at once, at layer {memory.peak_layer}; "

@@ -117,10 +117,9 @@ def performance_sections(engine: Engine) -> Iterator[Section]:
         if idle:
             title = f"{', '.join(_HEADINGS[name] for name in idle)} ms"
             shown.append(Fact(Column("", title), None, f"{MISSING} (no transfers)"))
-        shown.append(Fact(Column("", "Stability"), None, describe_stability(engine)))
-        shown.append(Fact(Column("", "Source"), None, describe_source(engine, facts)))
-        shown += [Fact(Column("", "Doubt"), None, printable(facts.doubt))] if facts.doubt else []
-        yield Section("timing", "Performance", shown, data=_values(engine, facts))
+        yield Section(
+            "timing", "Performance", [*shown, *_describe_run(engine, facts)], data=_values(engine, facts)
+        )
         yield statistics_section(engine, _STATISTICS, without=idle)
         yield Section("stability", data=stability(engine), audience="programs")
     if (gap := layer_gap(engine)) is not None:
@@ -200,16 +199,18 @@ def _run_sections(engine: Engine, facts: TimingFacts, batch: int | None) -> Iter
     shown = [Fact(FACTS["throughput_qps"], qps, "" if qps else missing)]
     if rate is not None:
         shown.append(Fact(BATCH["samples_per_s"], rate, f"{rate:.2f} at batch {size} ({source})"))
-    steadiness = stability(engine)
-    if steadiness is not None:
-        shown.append(Fact(Column("", "Stability"), None, " ".join(_describe_stability(steadiness))))
     shown.append(Fact(Column("", "Enqueue"), None, "\n".join(_describe_limits(engine, facts))))
+    shown += _describe_run(engine, facts)
     file = engine.files.get(FileKind.TIMING) if facts.queries else None
-    words = describe_source(engine, facts) + (f", {printable(file.name)}" if file else "")
-    shown.append(Fact(Column("", "Source"), None, words))
-    shown += [Fact(Column("", "Doubt"), None, printable(facts.doubt))] if facts.doubt else []
     yield Section("", data={"file": file, "batch": size, "batch_source": source}, audience="programs")
     yield Section("timing", facts=shown, data=_values(engine, facts))
+
+
+def _describe_run(engine: Engine, facts: TimingFacts) -> Iterator[Fact]:
+    yield Fact(Column("", "Stability"), None, describe_stability(engine))
+    yield Fact(Column("", "Source"), None, describe_source(engine, facts))
+    if facts.doubt:
+        yield Fact(Column("", "Doubt"), None, printable(facts.doubt))
 
 
 def describe_source(engine: Engine, facts: TimingFacts) -> str:
