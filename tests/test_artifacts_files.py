@@ -187,14 +187,6 @@ def test_json_of_other_programs_is_foreign(tmp_path: Path, name: str, content: A
     assert found.reason == f"{reason}; name a file that trtexec exported"
 
 
-def test_results_of_our_own_are_no_artifacts(tmp_path: Path) -> None:
-    write_json(tmp_path / "a.json", {"schema": "trex-tui/times/1", "times": [1]})
-    write_json(tmp_path / "net.output.json", [{"name": "y", "dimensions": "1x3", "values": [0.1, 0.2]}])
-    for path in tmp_path.iterdir():
-        found = recognize(path)
-        assert (found.kind, found.is_damaged, found.is_foreign) == (None, False, False)
-
-
 # Layer information
 
 
@@ -216,13 +208,6 @@ def test_printed_layers_are_those_of_the_json() -> None:
         pytest.skip(f"no cases at {CASES}")
     (good,) = (folder / "good").glob("*.json")
     assert read_layer_info(folder / "layer_info.json").layers == read_layer_info(good).layers
-
-
-def test_layers_without_a_list(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    path.write_text("\n".join(json.dumps(layer, indent=2) for layer in GRAPH["Layers"]), encoding="utf-8")
-    assert recognize(path).kind is FileKind.GRAPH
-    assert list(read_layer_info(path).layers) == GRAPH["Layers"]
 
 
 def test_tensorrt_11_lists_io_tensors(tmp_path: Path) -> None:
@@ -497,12 +482,6 @@ def test_tegrastats(tmp_path: Path) -> None:
     assert messages(log.notes) == ["1 line of 4 could not be read; skipped"]
     unstamped = power_log(tmp_path, "\n".join(tegrastats_line(3, 10.0, is_stamped=False) for _ in range(3)))
     assert (unstamped.interval_s, unstamped.is_interval_assumed, len(unstamped.local_s)) == (1.0, True, 0)
-
-
-def test_real_tegrastats_lines() -> None:
-    path = artifact("hosts", "tegrastats_samples.txt")
-    if recognize(path).kind is FileKind.MONITOR:
-        assert read_power_log(path).samples > 0
 
 
 def test_a_real_query_without_a_header() -> None:

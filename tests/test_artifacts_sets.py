@@ -26,7 +26,7 @@ from helpers import (
     write_json,
 )
 from trex_tui.api import load_engine
-from trex_tui.artifacts.discover import ArtifactSet, Discovery, find_one, find_sets, name_sets
+from trex_tui.artifacts.discover import Discovery, find_one, find_sets, name_sets
 from trex_tui.artifacts.kinds import FileKind
 from trex_tui.artifacts.stems import engine_stem
 from trex_tui.errors import ArtifactError, Severity
@@ -67,21 +67,6 @@ def test_all_real_sets_are_found_under_their_names() -> None:
         assert names_of(source.files) == real.files
         assert source.name == real.name
         assert source.notes == ()
-
-
-def test_samples_of_the_repository() -> None:
-    found = find_sets(REPOSITORY / "sample_artifacts")
-    assert [source.name for source in found.sets] == [
-        "alexnet/alexnet_fp16",
-        "trt10.16.1_H100_build_verbose_onnx_fp16_dynshape",
-        "damaged/alexnet_fp16",
-        "trt8.6.0_exportLayerInfo_names_only",
-        "resnet18_fp16",
-        "resnet",
-        "resnet-qat",
-        "resnet-qat-residual",
-    ]
-    assert [note for note in found.notes if note.severity is not Severity.INFO] == []
 
 
 def test_names_that_trex_gives(tmp_path: Path) -> None:
@@ -226,12 +211,6 @@ def test_names_are_the_directories_that_differ(tmp_path: Path) -> None:
     ]
 
 
-def test_equal_directories_are_left_out_of_names(tmp_path: Path) -> None:
-    for folder in ("fp16/run", "fp32/run"):
-        write_files(tmp_path / folder, {"resnet.graph.json": GRAPH})
-    assert [source.name for source in find_sets(tmp_path).sets] == ["fp16/resnet", "fp32/resnet"]
-
-
 def test_equal_names_of_one_directory(tmp_path: Path) -> None:
     stems = ["vit", "vit.onnx"]
     write_files(tmp_path, {f"one/{stem}.engine.graph.json": GRAPH for stem in stems})
@@ -243,12 +222,6 @@ def test_equal_names_of_one_directory(tmp_path: Path) -> None:
     # One set reached by two ways has the same files: only a number is left.
     ways = find_sets([tmp_path / "two", tmp_path / "one" / ".." / "two"]).sets
     assert [source.name for source in ways] == ["vit", "vit~2"]
-
-
-def test_no_name_reaches_the_root() -> None:
-    places = (Path("/run"), Path("/a/run"))
-    sets = [ArtifactSet("", place, {FileKind.GRAPH: place / "vit.graph.json"}) for place in places]
-    assert [source.name for source in name_sets(sets)] == ["vit", "a/vit"]
 
 
 # Other directories
@@ -273,15 +246,6 @@ def test_logs_and_engine_lie_in_models(tmp_path: Path) -> None:
             "engine": "alexnet_fp16.engine",
         },
         "vgg": {"graph": "vgg.graph.json"},
-    }
-
-
-def test_logs_of_another_directory_are_no_engine_of_their_own(tmp_path: Path) -> None:
-    write_files(tmp_path / "results/vit", {"vit.graph.json": GRAPH})
-    write_files(tmp_path / "models/vit", {"vit.build.log": BUILD_LOG, "other.build.log": BUILD_LOG})
-    assert sets_of(find_sets(tmp_path)) == {
-        "other": {"build_log": "other.build.log"},
-        "vit": {"graph": "vit.graph.json", "build_log": "vit.build.log"},
     }
 
 

@@ -11,9 +11,9 @@ import pytest
 from helpers import some
 from log_kit import LOGS, REAL, RTX, STAMP, needs_logs, needs_rtx, read
 from trex_tui.artifacts.layer_info import LayerInfo
-from trex_tui.buildlog.layer_lists import layer_of_inspector, parse_io_tensor
+from trex_tui.buildlog.layer_lists import parse_io_tensor
 from trex_tui.buildlog.reader import read_log
-from trex_tui.buildlog.records import complete_layer_info, find_layer_info
+from trex_tui.buildlog.records import complete_layer_info
 
 LISTED = [
     path for path in REAL if re.search(r"Engine Layer Information:|\[I\] Layers:", path.read_text("utf-8"))
@@ -49,27 +49,6 @@ def test_the_list_of_another_engine_replaces_the_one_before(tmp_path: Path) -> N
 
     trace = read(tmp_path / "a.log", "\n".join((*listed("one", "two"), *listed("three"))) + "\n")
     assert [[layer.name for layer in found.layers] for found in trace.layer_lists] == [["three"]]
-
-
-def test_attributes_of_the_one_line_form() -> None:
-    layer = layer_of_inspector(
-        1,
-        "Name: s, LayerType: Slice, Inputs: [], Outputs: [ { Name: y, Dimensions: [], Format/Datatype: Half }], "
-        "Size: [1,2], Mode: kSTRICT_BOUNDS, negativeInfinityPadding: 0, TacticName: , StreamId: 0, Metadata:",
-    )
-    assert layer is not None
-    assert layer.raw == {
-        "Name": "s",
-        "LayerType": "Slice",
-        "Inputs": [],
-        "Outputs": [{"Name": "y", "Dimensions": [], "Format/Datatype": "Half"}],
-        "Size": [1, 2],
-        "Mode": "kSTRICT_BOUNDS",
-        "negativeInfinityPadding": 0,
-        "TacticName": "",
-        "StreamId": 0,
-        "Metadata": "",
-    }
 
 
 # --- TensorRT 11 -------------------------------------------------------------------------------------------------------
@@ -130,16 +109,6 @@ def test_loops_and_kernels_chosen_at_run_time() -> None:
     assert stubs is not None
     assert stubs.layers[1].raw["TacticName"] == "__myelin_CASK_STUB"
     assert stubs.layers[1].raw["Inputs"][0]["StrideOrder"] == [4, 0, 3, 2, 1]
-
-
-@needs_rtx
-def test_layer_information_of_tensorrt_11() -> None:
-    info = find_layer_info({"build_log": read_log(RTX / "conv3d.rtx-sm89.log")})
-    assert info is not None
-    assert (info.bindings, [tensor["IOMode"] for tensor in info.io_tensors]) == (
-        ("in0", "20"),
-        ["Input", "Output"],
-    )
 
 
 # --- what programs print -----------------------------------------------------------------------------------------------

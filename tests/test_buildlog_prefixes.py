@@ -15,20 +15,15 @@ from hypothesis import strategies as st
 from helpers import examples
 from log_kit import (
     BUILD,
-    BUILD_10,
-    CASES,
-    LISTED_10,
     REAL,
     STAMP,
     content,
-    needs_cases,
     needs_logs,
     number,
     read,
     with_prefix,
 )
 from trex_tui.artifacts.kinds import FileKind, recognize
-from trex_tui.buildlog import lines
 from trex_tui.buildlog.lines import parse_prefix
 from trex_tui.buildlog.reader import read_log
 from trex_tui.buildlog.trace import BuildTrace
@@ -93,19 +88,6 @@ def test_lines_of_other_programs_behind_a_relay(tmp_path: Path, plain: dict[str,
     other = {"compose": "web-1           |  GET /20\n", "GitHub": "##[group]Run trtexec\n"}[name]
     text = with_prefix(BUILD, RELAYS[name]).replace("\n", f"\n{other}")
     assert content(read(tmp_path / "a.log", text)) == plain
-
-
-@needs_logs
-def test_a_plain_run_before_one_behind_a_relay(tmp_path: Path) -> None:
-    text = LISTED_10.read_text(encoding="utf-8")
-    relayed = "".join(
-        f"2026-07-07T02:11:38.{place:09}Z {line}\n" for place, line in enumerate(text.split("\n")[:-1])
-    )
-    (found,) = read(tmp_path / "a.log", text + relayed).layer_lists
-    assert [layer.raw for layer in found.layers] == [
-        layer.raw for layer in read_log(LISTED_10).layer_lists[0].layers
-    ]
-    assert found.bindings == ("x", "y", "z")
 
 
 # --- producers ---------------------------------------------------------------------------------------------------------
@@ -175,23 +157,6 @@ def test_text_that_is_no_log(tmp_path: Path, text: str) -> None:
     assert (trace.tunings, trace.passes, trace.messages) == ((), (), ())
 
 
-@needs_cases
-def test_a_message_ends_where_another_begins() -> None:
-    """The line of nvdsinfer is the decisive one: INT8 was requested, FP16 is built."""
-    texts = [message.text for message in read_log(CASES / "09-other-prefixes/ds.log").messages]
-    assert texts[1].endswith("Attempting to cast down to INT32.")
-    assert texts[2].endswith("INT8 calibration file not specified. Trying FP16 mode.")
-
-
-@needs_cases
-def test_onnx_runtime_states_severity_and_date() -> None:
-    trace = read_log(CASES / "09-other-prefixes/ort.log")
-    assert [message.severity for message in trace.messages] == ["E", "W", "W", "E", "E"]
-    assert trace.messages[2].text.startswith("Running layernorm after self-attention in FP16")
-    assert trace.messages[-1].is_trtexec  # of ONNX Runtime, not of the library
-    assert trace.stated_seconds is not None
-
-
 # --- bytes -------------------------------------------------------------------------------------------------------------
 
 
@@ -227,18 +192,6 @@ def test_a_bomb_and_a_damaged_gzip(tmp_path: Path) -> None:
     for data in (cut, damaged):
         note = read(tmp_path / "a.log", data).notes[0]
         assert (note.severity.value, "compression" in note.message) == ("error", True)
-
-
-@settings(max_examples=examples(40))
-@given(piece=st.integers(1, 400), escape=st.sampled_from(["\x1b[33m", "\x1b[0m\x1b[K", "\x1b[38;5;208m"]))
-def test_an_escape_across_the_border_of_two_pieces(
-    tmp_path_factory: pytest.TempPathFactory, plain: dict[str, object], piece: int, escape: str
-) -> None:
-    path = tmp_path_factory.mktemp("escape") / "a.log"
-    text = "".join(f"{escape}{line[:30]}{escape}{line[30:]}\x1b[0m\n" for line in BUILD.splitlines())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines, "PIECE_BYTES", piece)
-        assert content(read(path, text)) == plain
 
 
 @given(st.lists(st.sampled_from(BUILD.splitlines()) | st.text(), max_size=30))
@@ -382,18 +335,6 @@ def test_a_half_without_its_rest_is_no_number(tmp_path: Path) -> None:
         assert trace.messages[0].text == "one"
 
 
-@needs_logs
-def test_a_real_log_behind_a_logger(tmp_path: Path) -> None:
-    """Rows of Myelin's tables begin with a blank, names of layers with anything."""
-    trace = read_log(BUILD_10)
-    text = "".join(f"web-1  | {line}\n" for line in BUILD_10.read_text(encoding="utf-8").split("\n")[:-1])
-    found = read(tmp_path / "a.log", text)
-    assert sum(tuning.tactic_count for tuning in found.tunings) == sum(
-        tuning.tactic_count for tuning in trace.tunings
-    )
-    assert counts(found)["lists"] == counts(trace)["lists"]
-
-
 # --- one recogniser ----------------------------------------------------------------------------------------------------
 
 PARTS = {
@@ -415,10 +356,3 @@ def test_parts_are_recognised_as_logs(tmp_path: Path, name: str) -> None:
     trace = read(path, PARTS[name])
     assert recognize(path).kind is FileKind.BUILD_LOG
     assert not trace.is_empty
-
-
-@needs_cases
-def test_every_log_of_the_cases_is_recognised() -> None:
-    for path in sorted(CASES.glob("*/*.log")):
-        assert recognize(path).kind in (FileKind.BUILD_LOG, FileKind.PROFILE_LOG), path
-        assert not read_log(path).is_empty

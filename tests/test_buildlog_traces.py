@@ -7,12 +7,11 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from log_kit import BUILD_10, BUILD_84, BUILD_86, LISTED_10, LOGS, PROFILE_10, RUN_10, RUN_86, read
 from trex_tui.buildlog.reader import read_log
-from trex_tui.buildlog.tactics import RunnerTrial, TimedTactic
+from trex_tui.buildlog.tactics import RunnerTrial
 from trex_tui.buildlog.trace import BuildTrace
 
 BUILDS = (BUILD_84, BUILD_86, BUILD_10)
@@ -246,18 +245,6 @@ def test_options_are_whole() -> None:
     assert read_log(BUILD_10).options.device["Device 0"].startswith('"NVIDIA H100 PCIe" UUID: GPU-')
     assert read_log(BUILD_84).options.device["Selected Device"] == "NVIDIA GeForce GTX 1070"
     assert read_log(BUILD_10).onnx["Producer name"] == "pytorch"
-
-
-@pytest.mark.parametrize(
-    "of", ["tunings", "phases", "memory", "messages", "skipped", "averages"]
-)
-def test_records_are_tables_as_they_are(of: str) -> None:
-    records = getattr(read_log(BUILD_84 if of == "averages" else BUILD_10), of)
-    frame = pd.DataFrame(records)
-    assert len(frame) == len(records) > 0
-    assert "line" in frame
-    tactics = pd.DataFrame(trials_of(read_log(BUILD_86))[0].tactics, columns=TimedTactic._fields)
-    assert tactics["time_ms"].dtype == float
 
 
 def test_a_cut_log_keeps_what_was_before(tmp_path: Path) -> None:

@@ -28,7 +28,6 @@ from trex_tui.artifacts.stems import (
     is_canonical,
     is_document,
     is_source,
-    names_power_log,
     states_kind,
 )
 from trex_tui.errors import ArtifactError, Note, Severity, describe_file, describe_os_error
@@ -284,9 +283,8 @@ def _recognize(path: Path, folder: _Folder, found: _Found) -> None:
     if kind is not None:
         (folder.documents if is_document(path) else folder.files).append((kind, path))
     elif is_damaged:
-        # Nothing else depends on samples of power, or on the model.
-        is_optional = names_power_log(path) or path.suffix.lower() == ".onnx"
-        folder.note(Severity.WARNING if is_optional else Severity.ERROR, path, reason)
+        # Nothing else depends on the model.
+        folder.note(Severity.WARNING if path.suffix.lower() == ".onnx" else Severity.ERROR, path, reason)
     elif is_foreign:
         found.foreign.append(path)
     if kind is FileKind.PLAN or (kind is None and path.suffix.lower() == ".onnx" and not is_damaged):
