@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -170,20 +169,6 @@ class TestCapture:
 
 
 class TestProgram:
-    @pytest.mark.parametrize(
-        ("module", "version", "banner"),
-        [
-            ("tensorrt", "8.6.1", "TensorRT.trtexec [TensorRT v8601]"),
-            ("tensorrt", "10.4.0.26", "TensorRT.trtexec [TensorRT v100400] [b26]"),
-            ("tensorrt", "10.16.1.11", "TensorRT.trtexec [TensorRT v101601] [b11]"),
-            ("tensorrt_rtx", "1.3.0.56", "TensorRT.trtexec [TensorRT-RTX v10300] [b56]"),
-            ("tensorrt_rtx_bindings", "1.7.1", "TensorRT.trtexec [TensorRT-RTX v10701]"),
-        ],
-    )
-    def test_release(self, module: str, version: str, banner: str) -> None:
-        api = SimpleNamespace(__name__=module, __version__=version)
-        assert builder.name_release(api) == banner
-
     def test_first_that_imports(self, here: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
         """One that is broken does not hide the next."""
         use(monkeypatch, here, "tensorrt_rtx", "1.3.0.56", 2)

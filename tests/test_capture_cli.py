@@ -32,18 +32,6 @@ _SHAPES = "min=t0:1x8,opt=t0:2x8,max=t0:4x8"
 
 
 class TestCommand:
-    @pytest.mark.parametrize("version", ENDS)
-    def test_every_release(self, here: Bench, capsys: pytest.CaptureFixture[str], version: str) -> None:
-        assert capture("--onnx", "net.onnx", "--trtexec", str(here.programs(version).path)) == 0
-        out, err = capsys.readouterr()
-        assert out == "results/net\n"
-        assert "\x1b" not in err
-        assert f"trtexec of TensorRT {version}" in err
-        assert "[1/2] build: 0:0" in err
-        assert "[2/2] profile: 0:0" in err
-        assert here.names() == COMPLETE
-        assert main(["summary", out.strip()]) == 0
-
     @pytest.mark.usefixtures("here")
     def test_failure(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "unsupported_op")
@@ -81,15 +69,6 @@ class TestCommand:
         assert "[1/1] build: " in err
         assert main(next_command(err)) == 0, "as it stands"
         assert here.names() == COMPLETE
-
-    def test_a_flag_of_another_version(self, here: Bench, capsys: pytest.CaptureFixture[str]) -> None:
-        program = str(here.programs("11.1.0").path)
-        assert capture("--onnx", "net.onnx", "--fp16", "--trtexec", program) == 2
-        out, err = capsys.readouterr()
-        assert out == ""
-        assert err.count("\n") == 1
-        assert "8.0.1 to 10.16" in err
-        assert not here.outdir.exists()
 
     @pytest.mark.parametrize(
         "arguments",
@@ -212,16 +191,6 @@ class TestSignals:
         assert here.names() == COMPLETE
         capsys.readouterr()
         assert main(["build-log", "results/net", "--json"]) == 0, "the set has the log of its build"
-
-    def test_stdout_is_closed(self, here: Bench) -> None:
-        process = start(here)
-        assert process.stdout is not None
-        process.stdout.close()
-        process.stdout = None
-        _, err = process.communicate(timeout=150)
-        assert process.returncode == 0
-        assert b"Traceback" not in err
-        assert here.names() == COMPLETE
 
 
 class TestNextCommand:

@@ -18,7 +18,6 @@ from capture_bench import Bench
 from fake_trtexec.kit import fifo, wait_for, wait_for_end
 from trex_tui.capture.clocks import HeldClocks, choose_gpu, hold_clocks
 from trex_tui.capture.machine import Host
-from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.process import Stop
 from trex_tui.capture.shell import Shell, Ssh
 from trex_tui.errors import TrexError
@@ -83,15 +82,6 @@ def test_locked_and_freed(bench: Bench, smi: Path) -> None:
     assert [clocks[key] for key in ("asked", "target_mhz", "locked", "released")] == ["max", 2100, True, True]
 
 
-def test_the_device_behind_the_dashes(bench: Bench, smi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is the one that trtexec takes, so it is the one that is held."""
-    monkeypatch.setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
-    assert bench.capture(lock_clocks="max", passthrough=("--device=0",)).passed
-    assert told(smi) == [LOCK, FREE]
-    with pytest.raises(TrexError, match="--device=x after --: not a GPU index"):
-        CaptureOptions(passthrough=("--device=x",)).measured_device()
-
-
 @pytest.mark.parametrize(
     ("mode", "part"), [("refused", "does not have permission"), ("unsupported", "not supported")]
 )
@@ -107,13 +97,6 @@ def test_what_the_driver_refuses(
     assert "NOT locked" in remark
     assert part in remark
     assert "sudo nvidia-smi -i 0 -lgc 2100,2100" in remark
-
-
-def test_freed_after_a_failure(bench: Bench, smi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench.programs("10.4.0")
-    monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "crash")
-    assert not bench.capture(lock_clocks="max").passed
-    assert told(smi) == [LOCK, FREE]
 
 
 def test_interrupted_while_the_driver_is_asked(smi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,16 +126,6 @@ def test_interrupted_while_the_driver_is_asked(smi: Path, monkeypatch: pytest.Mo
     go_on.write_text("\n", encoding="ascii")
     assert wait_for(freed) == 1
     assert told(smi) == [LOCK, FREE]
-
-
-def test_a_driver_that_does_not_answer(smi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trex_tui.capture.clocks._LOCK_S", 0.0)
-    with (
-        pytest.raises(TrexError, match="this machine: no answer within 0 s"),
-        holding(),
-    ):
-        pass
-    assert set(told(smi)) <= {LOCK, FREE}
 
 
 def test_what_holds_them_is_ended(smi: Path) -> None:
@@ -237,26 +210,6 @@ def test_which_gpu(device: int | None, count: int, environ: dict[str, str], gpu:
             choose_gpu(device, count, environ, "--lock-clocks")
     else:
         assert choose_gpu(device, count, environ, "--lock-clocks") == gpu
-
-
-@pytest.mark.parametrize(
-    ("device", "count", "environ", "words"),
-    [
-        (1, 1, {}, "no device 1, for there is 1 GPU, counted from 0"),
-        (4, 4, {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}, "no device 4, for there are 4 GPUs, counted from 0"),
-        (
-            5,
-            2,
-            {"CUDA_VISIBLE_DEVICES": "GPU-a"},
-            "no device 5, for there is 1 GPU that CUDA_VISIBLE_DEVICES names",
-        ),
-    ],
-)
-def test_a_gpu_that_is_not_there(device: int, count: int, environ: dict[str, str], words: str) -> None:
-    """Nothing about the order of GPUs: no order has it."""
-    with pytest.raises(TrexError, match=words) as caught:
-        choose_gpu(device, count, environ, "--lock-clocks")
-    assert "CUDA_DEVICE_ORDER" not in str(caught.value)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])

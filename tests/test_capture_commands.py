@@ -18,9 +18,7 @@ from onnx_bytes import MODEL
 from trex_tui.capture.options import (
     CaptureOptions,
     OptimizationProfile,
-    check_name,
     check_options,
-    default_name,
 )
 from trex_tui.capture.plan import RunPlan, flag_name, make_plan
 from trex_tui.capture.script import command_line, shell_word
@@ -67,20 +65,6 @@ class TestVersions:
         assert not {"--useCudaGraph", "--noCudaGraph"} & profile
 
     @pytest.mark.parametrize(
-        ("version", "argument"),
-        [
-            ("8.2.1", "--workspace=2048"),
-            ("8.4.1", "--memPoolSize=workspace:2048"),
-            ("10.16.1", "--memPoolSize=workspace:2048"),
-            ("11.1.0", "--memPoolSize=workspace:2048"),
-        ],
-    )
-    def test_workspace(self, programs: Any, version: str, argument: str) -> None:
-        build, profile = both(programs, version, workspace_mib=2048)
-        assert argument in build
-        assert argument not in profile
-
-    @pytest.mark.parametrize(
         ("version", "plugin"), [("8.5.1", "--plugins=a.so"), ("8.6.1", "--staticPlugins=a.so")]
     )
     def test_renamed_options(self, programs: Any, version: str, plugin: str) -> None:
@@ -108,31 +92,6 @@ class TestOptions:
         assert only <= build
         assert not only & profile
         assert "--device=1" in build & profile
-
-    def test_measurement(self, programs: Any) -> None:
-        build, profile = both(
-            programs,
-            "10.4.0",
-            profile_index=1,
-            warmup_ms=500,
-            duration_s=10,
-            iterations=100,
-        )
-        only = {
-            *("--useProfile=1", "--warmUp=500", "--duration=10", "--iterations=100"),
-        }
-        assert only <= profile
-        assert not only & build
-
-    def test_repeat(self, programs: Any) -> None:
-        runs = planned(programs, "10.4.0", repeat=3)
-        assert [(run.role, run.number) for run in runs] == [
-            ("build", 1),
-            *(("profile", n) for n in (1, 2, 3)),
-        ]
-        files = [path for run in runs for _, path in run.exports] + [run.log for run in runs]
-        assert len(set(files)) == len(files) == 13
-        assert Path("out/m.repeat-2/m.timing.json") in files
 
 
 TWO = (
@@ -221,10 +180,6 @@ class TestPassthrough:
             planned(programs, "10.4.0", passthrough=(rest,), **options)
         assert str(stop.value).count(part) == 1
 
-    def test_libraries_may_repeat(self, programs: Any) -> None:
-        build, _ = both(programs, "10.4.0", plugins=("a.so",), passthrough=("--staticPlugins=b.so",))
-        assert {"--staticPlugins=a.so", "--staticPlugins=b.so"} <= build
-
 
 class TestQuoting:
     @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
@@ -269,14 +224,6 @@ class TestRtx:
 
 
 class TestInputs:
-    def test_names(self) -> None:
-        assert default_name(CaptureOptions(onnx="a/b.net.ONNX")) == "b.net"
-        assert default_name(CaptureOptions(engine="a/b.onnx.engine")) == "b"
-        assert default_name(CaptureOptions(engine="b.plan")) == "b"
-        for bad in ("", ".", "..", "a/b", "x" * 300):
-            with pytest.raises(TrexError, match="--name"):
-                check_name(bad)
-
     def test_files_must_be_there(self, tmp_path: Path) -> None:
         model = tmp_path / "m.onnx"
         for options, part in (

@@ -173,13 +173,6 @@ class TestFailures:
         assert part in done.stderr.decode()
         assert (here.outdir / "net.engine.build.log").stat().st_size > 0
 
-    def test_time_is_up(self, here: Bench, capsys: pytest.CaptureFixture[str]) -> None:
-        assert here.programs("10.4.0")
-        text = script(capsys, "--onnx", "net.onnx", "--timeout", "0.5s")
-        done = run(text, FAKE_TRTEXEC_FAIL="hang@profile")
-        assert done.returncode == 3
-        assert b"exit code 124" in done.stderr
-
 
 class TestClocks:
     @pytest.mark.parametrize("more", [[], ["--for", "10.4"]])

@@ -94,20 +94,6 @@ class TestWhole:
         assert told == {"net.engine.build.log", "net.engine.profile.log"}
         assert os.uname().nodename.encode() not in (bench.outdir / "net.capture.json").read_bytes()
 
-    def test_an_engine_alone(self, bench: Bench, record: Path) -> None:
-        bench.capture()
-        engine = bench.outdir / "net.engine"
-        other = bench.place / "other"
-        assert bench.capture(engine=engine, outdir=other, name="again").passed
-        assert len(calls(record)) == 3
-        assert sorted(one.name for one in other.iterdir()) == sorted(
-            f"again.{ending}"
-            for ending in (
-                *("engine.profile.log", "graph.json", "profile.json", "timing.json", "capture.json"),
-            )
-        )
-        assert engine.exists()
-
 
 class TestProtection:
     def test_never_without_force(self, bench: Bench, record: Path) -> None:
@@ -127,22 +113,6 @@ class TestProtection:
         assert bench.capture("10.16.1", force=True).passed
         assert bench.names() == sorted([*COMPLETE, "notes.txt", "other.graph.json"])
         assert manifest_of(bench)["trtexec"]["version"] == "10.16.1"
-
-    def test_two_models_into_one_new_directory_at_once(self, bench: Bench) -> None:
-        """The first that is done makes the directory, the second moves in; nobody is told of another capture of itself."""
-
-        def begun(_: object) -> None:
-            bench.notes.on_progress = lambda _: None
-            other = Bench(bench.place, bench.programs)
-            assert other.capture(name="two", outdir=bench.outdir).passed
-
-        bench.notes.on_progress = begun
-        assert bench.capture(name="one").passed
-        assert sorted(one.name for one in find_sets(bench.outdir).sets) == ["one", "two"]
-        assert not list(bench.outdir.parent.glob(".*"))
-        long = Workspace(bench.place / ("d" * 250), "n" * 200).path
-        assert len(long.name) < 255
-        assert long != Workspace(bench.place / ("d" * 250), "m" * 200).path
 
     def test_measured_again_an_engine_keeps_its_build(self, bench: Bench) -> None:
         bench.capture()
@@ -321,12 +291,3 @@ class TestInterrupts:
         assert expected in result.log.read_bytes()
         assert manifest_of(bench, "net.failed/net.capture.json")["status"] == "interrupted"
         assert not list(bench.outdir.glob("*.json"))
-
-    def test_between_the_runs(self, bench: Bench) -> None:
-        stop = Stop()
-        notes = bench.notes
-        notes.on_progress = lambda seen: stop.request() if seen.status == "PASSED" else None
-        result = bench.capture(stop=stop)
-        stop.close()
-        assert result.interrupted
-        assert [one for one in bench.notes.lines if one.startswith("begin")] == ["begin 1/2 build 1"]

@@ -15,7 +15,6 @@ import pytest
 from fake_trtexec.kit import fifo, is_running, wait_for
 from trex_tui.capture.process import (
     INTERRUPTED,
-    TIMED_OUT,
     ProcessOutcome,
     Stop,
     _list_group,
@@ -50,31 +49,8 @@ class TestOutput:
         assert (outcome.exit_code, outcome.signal, outcome.stopped, outcome.children) == (0, None, "", 0)
         assert outcome.started <= outcome.ended
 
-    def test_a_flood(self, tmp_path: Path) -> None:
-        outcome, _ = start("import os\nfor i in range(300): os.write(2, b'x' * 30_000)", tmp_path / "log")
-        assert (tmp_path / "log").stat().st_size == 9_000_000
-        assert outcome.exit_code == 0
-
-    def test_it_reads_nothing_of_ours(self, tmp_path: Path) -> None:
-        start("import sys; print(repr(sys.stdin.read()))", tmp_path / "log")
-        assert (tmp_path / "log").read_bytes() == b"''\n"
-
 
 class TestEnds:
-    @pytest.mark.parametrize("code", [0, 1, 3, 255])
-    def test_exit_codes(self, tmp_path: Path, code: int) -> None:
-        assert start(f"raise SystemExit({code})", tmp_path / "log")[0].exit_code == code
-
-    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-    def test_signals(self, tmp_path: Path, number: signal.Signals) -> None:
-        outcome, _ = start(f"import os; os.kill(os.getpid(), {int(number)})", tmp_path / "log")
-        assert (outcome.exit_code, outcome.signal, outcome.stopped) == (None, number, "")
-
-    def test_no_such_program(self, tmp_path: Path) -> None:
-        stop = Stop()
-        with pytest.raises(TrexError, match="/absent/trtexec: No such file"):
-            run_process(["/absent/trtexec"], tmp_path / "log", stop, lambda _: None)
-
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
     def test_a_full_disk_ends_the_process(self, tmp_path: Path) -> None:
         pid_file = tmp_path / "pid"
@@ -196,10 +172,6 @@ class TestInterrupts:
         assert not is_running(pid)
         assert outcome.children == 1
         assert list(_list_group(pid)) == []
-
-    def test_timeout(self, tmp_path: Path) -> None:
-        outcome, _ = start("import signal; signal.pause()", tmp_path / "log", timeout_s=0.05, grace_s=60)
-        assert (outcome.stopped, outcome.signal) == (TIMED_OUT, signal.SIGTERM)
 
     def test_signals_of_ours(self) -> None:
         before = signal.getsignal(signal.SIGINT)

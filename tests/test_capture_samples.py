@@ -23,7 +23,6 @@ from trex_tui.artifacts.power import COLUMNS
 from trex_tui.capture.monitor import RunMonitor, find_gpu
 from trex_tui.capture.shell import Shell
 from trex_tui.capture.verdict import RunProgress
-from trex_tui.cli.main import main
 from trex_tui.errors import TrexError
 
 SMI = """\
@@ -124,13 +123,6 @@ class TestSources:
         assert rows[-1]["rail.VDD_SOC_w"] == "2.092"
         assert rows[-1]["throttle_reasons"] == ""
 
-    def test_nothing_there(self, tmp_path: Path) -> None:
-        target = tmp_path / "net.monitor.csv"
-        with RunMonitor(Shell(), "0", 50, target) as monitor:
-            pass
-        assert not target.exists()
-        assert monitor.remark == ("no samples of power and clocks: neither tegrastats nor nvidia-smi there")
-
     def test_no_sample_is_taken_when_we_are_killed(self, tmp_path: Path, tools: Path) -> None:
         install(tools, "nvidia-smi", SMI)
         script = (
@@ -199,10 +191,3 @@ class TestCapture:
         host: dict[str, Any] = {"gpus": [{}, {}]}
         with pytest.raises(TrexError, match="--monitor: 2 GPUs, and CUDA's device 0 is unknown"):
             find_gpu(None, host, Shell(environ={"PATH": "/nowhere"}), None)
-
-    @pytest.mark.parametrize("text", ["0", "49", "1001", "x", "-5", "1e2"])
-    def test_other_intervals_are_refused(self, capsys: pytest.CaptureFixture[str], text: str) -> None:
-        with pytest.raises(SystemExit) as ended:
-            main(["capture", "--onnx", "net.onnx", f"--monitor={text}"])
-        assert ended.value.code == 2
-        assert "not a number of milliseconds from 50 to 1000" in capsys.readouterr().err

@@ -109,14 +109,6 @@ class TestSuccess:
         assert not (here / "x").exists()
         assert server.left() == []
 
-    def test_sweep(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-        there = str(program(here / "t"))
-        assert capture("--sweep", "useSpinWait=on,off", "--trtexec", there, "--outdir", "out") == 0
-        assert "2 engines of 1 model" in capsys.readouterr().out
-        points = ["useSpinWait-off", "useSpinWait-on"]
-        assert names(here / "out") == [f"{point}/{name}" for point in points for name in WITHOUT_ENGINE]
-        assert server.left() == []
-
     def test_samples_are_taken_there(
         self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -158,25 +150,6 @@ class TestSuccess:
 
 
 class TestFailure:
-    @pytest.mark.parametrize(
-        ("arguments", "told"),
-        [
-            (["--shapes", "x:1"], "net.onnx has no input x; it has input t0"),
-            (["--sweep", "batch=0"], "not a whole number"),
-        ],
-    )
-    def test_of_options(
-        self, here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
-    ) -> None:
-        """Before ssh starts."""
-        there = str(program(here / "t"))
-        assert (
-            main(["capture", "--onnx", "net.onnx", "--host", "nowhere", "--trtexec", there, *arguments]) == 2
-        )
-        out, err = capsys.readouterr()
-        assert (out, err.count("\n")) == ("", 1)
-        assert told in err
-
     @pytest.mark.parametrize(
         ("fail", "told"),
         [
@@ -230,12 +203,6 @@ class TestFailure:
         assert main(next_command(err.decode())) == 0
         assert len(calls(record)) == 1
         assert names(here / "results/net") == COMPLETE
-
-    def test_time_is_up(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-        there = program(here / "t", FAKE_TRTEXEC_FAIL="hang")
-        assert capture("--trtexec", str(there), "--timeout", "0.5s") == 3
-        assert "the time allowed" in capsys.readouterr().err
-        assert server.left() == []
 
 
 class TestHostKeys:

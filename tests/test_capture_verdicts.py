@@ -116,14 +116,6 @@ def test_an_engine_of_another_version(bench: Bench, version: str) -> None:
         assert f"expected {version}.6, got {other}.12" in result.verdict.sentence
 
 
-@pytest.mark.parametrize("version", ["9.3.0", NEW])
-def test_a_device_that_is_not_there(bench: Bench, version: str) -> None:
-    result = bench.capture(version, device=3)
-    assert result.verdict is not None
-    assert result.verdict.key == "no_device"
-    assert "device 3" in result.verdict.sentence
-
-
 class TestCudaGraph:
     @pytest.mark.parametrize("version", ENDS)
     def test_once_more_without(self, bench: Bench, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
@@ -144,32 +136,8 @@ class TestCudaGraph:
         failed = bench.outdir / ".net.attempts/1.net.engine.profile.log"
         assert b"cudaErrorStreamCapture" in failed.read_bytes()
 
-    def test_only_once(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-        bench.programs("10.4.0")
-        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "cuda_graph")
-        result = bench.capture(cuda_graph=False)
-        assert result.passed
-        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "runtime_oom@profile")
-        result = bench.capture(force=True)
-        assert not result.passed
-        assert [one for one in bench.notes.lines if one.startswith("begin")] == [
-            "begin 1/2 build 1",
-            "begin 2/2 profile 1",
-        ]
-
 
 class TestOddities:
-    def test_skipped_tactics_are_told(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-        bench.programs("10.4.0")
-        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "skipped_tactics")
-        assert any("not enough memory" in one for one in bench.capture().remarks)
-
-    def test_a_flood_on_stderr(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-        bench.programs("10.4.0")
-        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "flood")
-        assert bench.capture().passed
-        assert (bench.outdir / "net.engine.build.log").stat().st_size > 3_000_000
-
     def test_a_child_left_behind(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
         bench.programs("10.4.0")
         pid_file = bench.place / "child"
@@ -225,17 +193,6 @@ def test_signals(number: int, sentence: str, remedy: str) -> None:
     verdict = judge(plan, ProcessOutcome(None, number, "", now, now, 1.0), RunProgress(), trtexec)
     assert (verdict.key, remedy in verdict.remedy) == ("crashed", True)
     assert verdict.sentence.startswith(sentence)
-
-
-def test_interrupted_wins_over_what_the_log_says() -> None:
-    import datetime
-
-    now = datetime.datetime.now(datetime.timezone.utc)
-    seen = RunProgress()
-    seen.feed(b"[07/07/2026-02:11:26] [E] Unknown option: --x\n")
-    outcome = ProcessOutcome(None, signal.SIGTERM, "interrupted", now, now, 1.0)
-    plan = RunPlan("build", 1, ("trtexec",), Path("log"), Path("engine"))
-    assert judge(plan, outcome, seen, None).key == "interrupted"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
