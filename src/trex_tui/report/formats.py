@@ -14,7 +14,6 @@ from trex_tui.column import Column
 from trex_tui.errors import Note, TrexError
 from trex_tui.report.absence import how_to_install
 from trex_tui.report.document import Document, Section, plain_document, plain_note
-from trex_tui.report.text import render_text
 from trex_tui.text import format_bar, plural, printable, shorten_middle
 
 if TYPE_CHECKING:
@@ -48,6 +47,8 @@ class Writer(NamedTuple):
 
 
 def _write_text(document: Document) -> str:
+    from trex_tui.report.text import render_text  # Rich is no part of JSON
+
     return "".join(f"{line.rstrip()}\n" for line in render_text(document).plain.split("\n"))
 
 
