@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from screens_kit import SAMPLES, explore
+from small_engines import POOLING, small_engine
 from trex_tui.screens.palette import HelpDialog
 from trex_tui.widgets.table import FrameTable
 
@@ -220,3 +221,13 @@ async def test_every_tab_opens_for_every_sample():
                 await e.press("G", "k", "enter", "escape")
             assert e.app.is_running
             assert e.app.screen.query(FrameTable)
+
+
+async def test_a_layer_that_the_filter_hides_is_shown_all_the_same(tmp_path: Path):
+    async with explore(small_engine(tmp_path / "engine"), size=(80, 24)) as e:
+        await e.press("2", "t", "slash", *"conv -layer1", "enter", "colon", *"stem/pool")
+        await e.see(f"Layer {POOLING}: ")
+        await e.press("enter")
+        await e.see(f"rank 6/9 · layer {POOLING}")
+        assert e.screen.current_layer == e.screen.pane.table.row == POOLING
+        assert not e.screen.filter_text

@@ -30,6 +30,15 @@ async def _read(e: Explorer) -> FrameTable:
     return _screen(e).table
 
 
+async def test_a_damaged_set_states_what_is_wrong(tmp_path: Path):
+    whole = shutil.copytree(SAMPLES / "alexnet", tmp_path / "ok") / "alexnet_fp16.graph.json"
+    graph = tmp_path / "bad.graph.json"
+    graph.write_bytes(whole.read_bytes()[:3000])
+    async with explore(tmp_path) as e:
+        await e.see("truncated: the JSON ends in the middle")
+        await e.see(f"{graph}:")
+
+
 @pytest.mark.parametrize("size", [(60, 16), (80, 24), (120, 35), (200, 50)])
 async def test_names_are_different_at_every_width(size: tuple[int, int]):
     async with explore(SAMPLES, size=size) as e:

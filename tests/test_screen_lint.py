@@ -44,13 +44,13 @@ async def test_details_say_what_to_do_and_enter_goes_to_the_layer():
 async def test_rules_that_were_not_checked_are_one_row_that_expands():
     async with explore(QAT) as e:
         await e.press("6")
-        await e.see("▸ 15 rules not checked")
-        assert "✓ OK-RES" in e.text
+        await e.see("▸ 9 rules not checked")
+        assert "✓ OK-ACT" in e.text
         table = e.screen.pane.table
         await e.press("G", "enter", "j")
-        await e.see("▾ 15 rules not checked")
+        await e.see("▾ 9 rules not checked")
         await e.see("Not checked:")
-        assert len(table.rows) == 24
+        assert len(table.rows) == 17
 
 
 async def test_findings_by_rule_by_saving_and_by_filter():
@@ -84,15 +84,48 @@ async def test_reformats_have_from_to_bytes_and_why():
         assert e.screen.current_layer == 3
 
 
-async def test_a_suppression_is_written_with_its_reason(tmp_path: Path):
+async def test_a_suppression_is_written_with_its_reason_and_applies_at_once(tmp_path: Path):
     async with explore(QAT) as e:
         await e.press("6")
-        await e.see("PREC002")
+        await e.see("W PREC002")
         await e.press("x", *"known", "enter")
-        await e.see("Written to")
+        await e.see("▸ 1 finding suppressed")
+        assert "W PREC002" not in e.text
+        await e.press("1")
+        assert "W PREC002" not in e.text
     text = (tmp_path / "trex-tui.toml").read_text()
     assert 'rules = ["PREC002"]' in text
     assert 'reason = "known"' in text
+
+
+async def test_rules_run_as_configured_and_without_a_configuration_that_is_wrong(tmp_path: Path):
+    (tmp_path / "trex-tui.toml").write_text('[lint]\nselect = ["QDQ"]\n')
+    async with explore(QAT) as e:
+        await e.press("6")
+        await e.see("i QDQ001")
+        assert "PREC002" not in e.text
+    (tmp_path / "trex-tui.toml").write_text('[lint]\nselect = ["NONE"]\n')
+    async with explore(QAT) as e:
+        await e.see("trex-tui.toml:2: lint.select")
+        await e.press("6")
+        await e.see("W PREC002")
+
+
+async def test_n_goes_through_the_layers_of_a_finding():
+    async with explore(QAT) as e:
+        await e.press("6")
+        await e.see("W PREC002")
+        layers = []
+        for key in "nnnN":
+            await e.press(key)
+            layers.append(e.screen.current_layer)
+            assert e.screen.engine.layers["name"][layers[-1]][:12] in e.lines[-2]
+        assert layers[3] == layers[1]
+        assert len({*layers}) == 3
+        row = e.screen.pane.table.row
+        assert {*layers} <= {*e.screen.pane.entry(row).finding.layers}
+        await e.press("f", *"qdq", "enter", "n")
+        assert e.screen.query_one("#details").chosen is None, "the search has the key"
 
 
 async def test_a_finding_is_copied_with_its_message():

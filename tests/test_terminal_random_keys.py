@@ -23,7 +23,7 @@ import pytest
 from helpers import ARTIFACTS, OLD_SAMPLES
 from patience import LOOK_S, Patience
 from small_engines import small_engine
-from test_terminal import Terminal
+from terminal_kit import Terminal
 
 # Every wait below ends by itself, with the inputs in the message. Only this limit ends without.
 pytestmark = [pytest.mark.terminal, pytest.mark.timeout(3600)]
@@ -124,7 +124,7 @@ class Program:
 
     def start(self) -> None:
         """Wait until it has read what it shows: while it reads, Escape quits."""
-        self._terminal.shows("q quit")
+        self._terminal.shows("q close")
         os.set_blocking(self.child.child_fd, False)
 
     def play(self, inputs: list[Input]) -> bool:

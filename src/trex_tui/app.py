@@ -108,6 +108,7 @@ class TrexApp(App[int]):
         self.find_engines = find
         self._filters_of_text: list[LineFilter] = [AsciiFilter()] if is_ascii() else []
         self.failure = ""
+        self.crash: Exception | None = None
         self.signals = Signals(self)
         for own in THEMES:
             self.register_theme(own)
@@ -132,11 +133,9 @@ class TrexApp(App[int]):
         return words.get(shown, shown) if self._filters_of_text else shown
 
     def get_driver_class(self) -> type[Driver]:
-        return lasting(super().get_driver_class())
+        return lasting(super().get_driver_class(), lambda: self.signals.catch())
 
     def on_mount(self) -> None:
-        if not self.is_headless:
-            self.signals.catch()
         self.theme_changed_signal.subscribe(self, self._remember_theme)
         self.call_after_refresh(self.open_paths, self.paths)
 
@@ -213,6 +212,12 @@ class TrexApp(App[int]):
             self.failure = str(error)
             self.exit(int(error.exit_code), return_code=int(error.exit_code))
 
+    def _handle_exception(self, error: Exception) -> None:
+        """Keep an error for `run_app`. Textual has no public way to take one, and prints a traceback."""
+        self.crash = self.crash or error
+        self.error_console.quiet = True
+        super()._handle_exception(error)
+
     @on(JobDone)
     def _finish_job(self, event: JobDone) -> None:
         finish_job(event)
@@ -243,9 +248,12 @@ def run_app(paths: Sequence[str], find: FindEngines, theme: str) -> int:
 
     Raises:
         TrexError: The paths cannot be opened.
+        Exception: An internal error ended it.
     """
     app = TrexApp(paths, find, theme)
     app.run()
+    if app.crash is not None:
+        raise app.crash
     if app.failure:
         raise TrexError(app.failure)
     if app.signals.ended_by is not None:

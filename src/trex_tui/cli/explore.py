@@ -42,9 +42,11 @@ def run(options: argparse.Namespace) -> int:
         "unknown",
     ):
         raise TrexError(f"not a terminal; use `trex-tui summary {' '.join(paths)}` instead")
-    from trex_tui.config import config_path
+    from trex_tui.config import config_path, state_path
     from trex_tui.screens.settings import Settings, choose_theme
 
+    # What a person did before a crash is hard to repeat: its traceback is always kept.
+    os.environ.setdefault("TREX_TUI_LOG", str(state_path("trex-tui.log")))
     theme = choose_theme(os.environ, Settings(config_path("settings.json")).get("theme"))
     os.environ.pop("TEXTUAL_THEME", None)
     if theme.startswith("ansi-"):

@@ -23,6 +23,8 @@ from trex_tui.engine.filter import FilterError, describe_no_match, find_matches,
 from trex_tui.engine.model import Engine
 from trex_tui.errors import Severity
 from trex_tui.frames import plain_rows
+from trex_tui.lint.config import find_config
+from trex_tui.lint.rules import load_rules
 from trex_tui.lint.run import LintResult, run_rules
 from trex_tui.report.document import Document, plain
 from trex_tui.screens import dialogs
@@ -43,6 +45,7 @@ from trex_tui.screens.pane import (
     LayerChosen,
     LayerOpened,
     LayersFiltered,
+    RulesChanged,
     Shown,
     TabOpened,
 )
@@ -106,7 +109,8 @@ class EngineScreen(MainScreen):
         self._start = start
         self._back: list[Visit] = []
         self._forward: list[Visit] = []
-        self._search = ""
+        self.search = ""
+        """The word that `n` goes to; empty for none."""
         self._stamps = self._read_stamps()
         self._panes: dict[str, EnginePane] = {}
         self._tab = ""
@@ -347,19 +351,19 @@ class EngineScreen(MainScreen):
             self.refresh_bindings()
 
     def _find(self, text: str) -> None:
-        self._search = text.strip()
+        self.search = text.strip()
         table = self.pane.table
-        if table is not None and self._search:
+        if table is not None and self.search:
             table.cursor -= 1  # the row under the cursor may match
-            is_found = table.find(self._search, 1)
+            is_found = table.find(self.search, 1)
             self.query_one(FilterBar).tell("" if is_found else "no match", is_error=not is_found)
 
     def action_next_match(self, step: int) -> None:
         table = self.pane.table
-        if not self._search or table is None:
+        if not self.search or table is None:
             self.notify("No search yet (f searches).", markup=False)
-        elif not table.find(self._search, step):
-            self.notify(f"No match: {printable(self._search)}", markup=False)
+        elif not table.find(self.search, step):
+            self.notify(f"No match: {printable(self.search)}", markup=False)
 
     @on(FilterBar.Closed)
     def _close_bar(self, event: FilterBar.Closed) -> None:
@@ -375,7 +379,17 @@ class EngineScreen(MainScreen):
 
     # Findings
 
+    @on(RulesChanged)
     def _run_rules(self) -> None:
+        start_job(self, self._check, self._show_lint, self._check_without_config)
+
+    def _check(self) -> LintResult:
+        rules = load_rules()
+        return run_rules(self.engine, find_config(rules), rules)
+
+    def _check_without_config(self, error: Exception) -> None:
+        """State what is wrong with the configuration, and run the rules without it."""
+        self._fail(error)
         start_job(self, lambda: run_rules(self.engine), self._show_lint, self._fail)
 
     def _show_lint(self, result: LintResult) -> None:

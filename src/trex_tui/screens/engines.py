@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
@@ -40,7 +41,7 @@ _SECONDS_BETWEEN = 0.3
 """Between two updates of the list while sets are read."""
 _PER_SAMPLE, _WHOLE = "per_sample_ms", "latency_median_ms"
 _LEFT_OUT = ("throughput_qps", "is_peak_at_least", "error")
-_WIDTHS = {"device": 18, "directory": 32, "main_kinds": 28, "cautions": 16, "error": 32, "missing": 22}
+_WIDTHS = {"device": 18, "directory": 32, "main_kinds": 28, "cautions": 16, "error": 32, "missing": 40}
 _PRIORITIES = {
     "precision": 2,
     "missing": 3,
@@ -365,11 +366,17 @@ def _shorten_cells(frame: pd.DataFrame) -> pd.DataFrame:
     last = frame["engine"].map(lambda name: name.rpartition("/")[2])
     is_repeated = frame["model"].eq(frame["engine"]).fillna(False) | frame["model"].eq(last).fillna(False)
     missing = [
-        ("cannot be read",) if is_broken else parts
-        for is_broken, parts in zip(frame["error"].notna(), plain_values(frame["missing"]), strict=True)
+        (_give_reason(error),) if error else parts
+        for error, parts in zip(plain_values(frame["error"]), plain_values(frame["missing"]), strict=True)
     ]
     return frame.assign(
         model=frame["model"].mask(is_repeated, ""),
         device=frame["device"].str.replace(r"NVIDIA |GeForce | GPU", "", regex=True),
         missing=pd.Series(missing, frame.index, object),
     )
+
+
+def _give_reason(error: str) -> str:
+    """Return what is wrong with a file, without its name and the remedy: the status line has them."""
+    reason = re.split(r"; | \(", error.partition(": ")[2] or error)[0]
+    return reason.removeprefix("is ")

@@ -11,6 +11,8 @@ from textual.message import Message
 from textual.message_pump import MessagePump
 
 Result = TypeVar("Result")
+JOB = "job"
+"""Name of the threads."""
 
 
 @dataclass
@@ -47,7 +49,7 @@ def start_job(
             owner.post_message(JobDone(finish, failed, error=error))
 
     # A daemon: `q` does not wait for a long log. A thread of asyncio's pool would be waited for.
-    Thread(target=run, daemon=True).start()
+    Thread(target=run, name=JOB, daemon=True).start()
 
 
 def finish_job(event: JobDone) -> None:

@@ -36,7 +36,7 @@ from trex_tui.report.views.lint import (
 from trex_tui.report.views.reformats import reformats_section
 from trex_tui.screens import dialogs
 from trex_tui.screens.overview import describe_place
-from trex_tui.screens.pane import EnginePane
+from trex_tui.screens.pane import EnginePane, LayerChosen, RulesChanged
 from trex_tui.text import format_ms, plural, printable
 from trex_tui.widgets.actions import bindings
 from trex_tui.widgets.chrome import StatusLine
@@ -46,7 +46,7 @@ from trex_tui.widgets.table import FrameTable, Row, TreeTable
 from trex_tui.widgets.text import Line, LinkedText, styled
 from trex_tui.widgets.theme import severity_style
 
-MOST_LAYERS = 20
+MOST_LAYERS = 200
 _NAME = 20
 """Cells of a name in the list of layers."""
 _NOT_SHOWN = ("Formula", "Reads", "Thresholds")
@@ -228,6 +228,22 @@ class LintPane(EnginePane):
 
     # Actions
 
+    def action_next_layer(self, step: int) -> None:
+        """Go through the layers of the finding, as its details list them."""
+        entry = self.entry(self.query_one(TreeTable).row)
+        if entry is None or entry.finding is None or not entry.finding.layers:
+            self.notify("No layers here.", markup=False)
+            return
+        layer = self.query_one("#details", LinkedText).go_to_link(step)
+        self.show_status(layer)
+        self.post_message(LayerChosen(layer))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave `n` and `N` to the search, if there is one."""
+        if action == "next_layer":
+            return not getattr(self.screen, "search", "")
+        return super().check_action(action, parameters)
+
     def action_toggle_sort(self) -> None:
         self.is_by_saving = not self.is_by_saving
         self.show_rows()
@@ -266,7 +282,8 @@ class LintPane(EnginePane):
         except TrexError as error:
             self.notify(printable(str(error)), severity="error", markup=False)
         else:
-            self.notify(f"Written to {printable(str(path))}; R applies it.", markup=False)
+            self.notify(f"Written to {printable(str(path))}.", markup=False)
+            self.post_message(RulesChanged())
 
 
 def _saving(entry: Entry) -> float | None:

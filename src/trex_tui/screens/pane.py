@@ -59,6 +59,10 @@ class FindingOpened(Message):
     finding: Finding
 
 
+class RulesChanged(Message):
+    """The configuration of the rules changed: run them again."""
+
+
 @dataclass
 class TabOpened(Message):
     """Show a tab, as a jump."""
@@ -205,6 +209,8 @@ class EnginePane(Container):
     @on(FrameTable.Moved)
     def _move(self, event: FrameTable.Moved) -> None:
         """Make the layer under the cursor the current one, and say its kernel under the table."""
+        if event.row != event.table.row:
+            return  # the cursor moved on: to a layer that somebody asked for, after a filter was cleared
         layer = None if event.row is None else self.layer_of(event.row)
         if event.table is self.table and self.display:
             self.show_status(layer)

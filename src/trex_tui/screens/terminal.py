@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import signal
+import sys
 from collections.abc import Callable
 from contextlib import suppress
-from threading import Timer
+from threading import Thread, Timer
 from typing import Any
 
 from textual.app import App
@@ -32,17 +34,27 @@ class Signals:
     def __init__(self, app: App[Any]) -> None:
         self._app = app
         self.ended_by: int | None = None
+        self._is_watched = False
 
     def catch(self) -> None:
-        """Handle signals from now on. No effect on Windows."""
-        if os.name != "posix":
-            return
+        """Handle signals from now on."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTSTP, self._stop)
         loop.add_signal_handler(signal.SIGCONT, self._continue)
         for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT):
             if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
                 loop.add_signal_handler(number, self._end, number)
+        if not self._is_watched:
+            self._is_watched = True
+            Thread(target=self._wait_for_hangup, args=(loop,), daemon=True).start()
+
+    def _wait_for_hangup(self, loop: asyncio.AbstractEventLoop) -> None:
+        """End the app when its terminal is gone: SIGHUP comes only to those whose controlling terminal it is."""
+        poll = select.poll()
+        poll.register(sys.__stdin__.fileno(), 0)  # type: ignore[union-attr]
+        if any(event & select.POLLHUP for _, event in poll.poll()):
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(self._end, signal.SIGHUP)
 
     def ignore_stops(self) -> None:
         """Let the app end: the terminal is about to be restored."""
@@ -68,6 +80,8 @@ class Signals:
             pass
 
     def _end(self, number: int) -> None:
+        if self.ended_by is not None:
+            return
         self.ended_by = number
         timer = Timer(_GRACE_S, os._exit, (128 + number,))
         timer.daemon = True
@@ -75,23 +89,27 @@ class Signals:
         self._app.exit()
 
 
-def lasting(driver: type[Driver]) -> type[Driver]:
-    """Return a driver class that survives a byte that is not UTF-8, and takes the loss of its terminal for a hang-up."""
+def lasting(driver: type[Driver], prepare: Callable[[], object]) -> type[Driver]:
+    """Return a driver class that survives a byte that is not UTF-8.
+
+    Args:
+        prepare: Called before it changes the terminal.
+    """
     if os.name != "posix":
         return driver
 
     class LastingDriver(driver):  # type: ignore[misc, valid-type]
         run_input_thread: Callable[[], None]
 
+        def start_application_mode(self) -> None:
+            prepare()
+            super().start_application_mode()
+
         def run_input_thread(self) -> None:  # type: ignore[no-redef]
             while True:
-                try:
-                    super().run_input_thread()
-                except UnicodeDecodeError:
-                    continue
-                except OSError:
-                    with suppress(OSError):
-                        os.kill(os.getpid(), signal.SIGHUP)
-                return
+                with suppress(UnicodeDecodeError):
+                    with suppress(OSError):  # the terminal is gone
+                        super().run_input_thread()
+                    return
 
     return LastingDriver

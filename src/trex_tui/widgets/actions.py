@@ -116,6 +116,8 @@ ACTIONS = (
     Action("t", "toggle_reformats", "reformats", "Toggle findings and reformats.", "lint", OFTEN, "layout conversion copies"),
     Action("c", "choose_rule", "rule", "Show the findings of one rule.", "lint", OFTEN, "filter family"),
     Action("x", "suppress", "suppress", "Suppress the finding in trex-tui.toml.", "lint", SOMETIMES, "ignore accept"),
+    Action("n", "next_layer(1)", "next layer", "Go through the layers of the finding.", "lint", SOMETIMES),
+    Action("N", "next_layer(-1)", "previous layer", "Go back through the layers of the finding.", "lint"),
     # Build
     Action("t", "next_view(1)", "view", "Next view of the build.", "build", OFTEN, "phases passes tactics memory strategies messages"),
     Action("T", "next_view(-1)", "previous view", "Previous view of the build.", "build"),

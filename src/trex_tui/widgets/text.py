@@ -120,25 +120,27 @@ class LinkedText(ScrollView, can_focus=True):
             if not self.scroll_offset.y <= row < self.scroll_offset.y + self.size.height:
                 self.scroll_to(y=max(0, row - self.size.height // 2), animate=False)
 
-    def _go_to_link(self, step: int) -> None:
+    def go_to_link(self, step: int) -> Any:  # noqa: ANN401 - as `Line.link`
+        """Choose the next link, or the first on screen, and return it; None without links."""
         links = [number for number, line in enumerate(self._lines) if line.link is not None]
         if not links:
-            return
+            return None
         if self.chosen is None:
             top = self._rows[self.scroll_offset.y][1] if self._rows else 0
             self.chosen = next((number for number in links if number >= top), links[-1])
         else:
             self.chosen = links[max(0, min(len(links) - 1, links.index(self.chosen) + step))]
+        return self._lines[self.chosen].link
 
     def action_next_link(self) -> None:
-        self._go_to_link(1)
+        self.go_to_link(1)
 
     def action_previous_link(self) -> None:
-        self._go_to_link(-1)
+        self.go_to_link(-1)
 
     def action_follow(self) -> None:
         if self.chosen is None:
-            self._go_to_link(1)
+            self.go_to_link(1)
         elif self._lines[self.chosen].link is not None:
             self.post_message(self.Followed(self, self._lines[self.chosen].link))
 
