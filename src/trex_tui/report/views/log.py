@@ -40,10 +40,6 @@ from trex_tui.report.views.layers import hot_section
 from trex_tui.report.views.timing import describe_stated_stability, performance_sections
 from trex_tui.text import format_bytes, format_count, plural, printable, shorten_middle, shorten_name_list
 
-_CONTENTS = (
-    "runs, messages, performance, averages, profile, memory, memory_totals, phases, passes, tunings, skipped"
-)
-"""Fields of a trace of which a log has at least one."""
 _LEFT_OUT = (
     "path",
     "measured",
@@ -117,7 +113,7 @@ def check_log(trace: BuildTrace) -> None:
     Raises:
         ArtifactError: The file is not a log of trtexec or of a builder.
     """
-    if trace.options.device or any(getattr(trace, name) for name in _CONTENTS.split(", ")):
+    if trace.options.device or not replace(trace, layer_lists=()).is_empty:
         return
     kind = recognize(trace.path).kind if trace.path.is_file() else None
     if kind is not None and kind not in LOG_KINDS:
@@ -328,37 +324,33 @@ def _describe_options(trace: BuildTrace, engine: Engine) -> dict[str, str]:
 
 def _log_section(trace: BuildTrace) -> Section:
     """Return the log, the commands of its runs, and further facts about the build."""
-    cache, onnx, omitted = trace.cache, trace.onnx, trace.omitted_queries
+    cache, onnx, streams = trace.cache, trace.onnx, trace.streams
     kept = [reformat for reformat in trace.reformats if reformat.strategy in (trace.winner, None)]
-    costs = [reformat.cost_ms for reformat in kept if reformat.cost_ms is not None]
+    cost_ms = sum(reformat.cost_ms for reformat in kept if reformat.cost_ms is not None)
     producer = f"{onnx.get('Producer name', '')} {onnx.get('Producer version', '')}".strip()
-    versions = {"": "Input filename", "opset ": "Opset version", "IR ": "ONNX IR version"}
-    entries: dict[str, list[tuple[object, str]]] = {
-        "File": [(describe_file(trace.path), "{}"), (trace.lines, "{} lines"), (trace.stated_seconds, "{:.0f} s")],
+    entries: dict[str, list[tuple[str, object]]] = {
+        "File": [("{}", describe_file(trace.path)), ("{} lines", trace.lines), ("{:.0f} s", trace.stated_seconds)],
         "ONNX": [
-            *((onnx.get(label) or None, f"{word}{{}}") for word, label in versions.items()),
-            (producer or None, "by {}"),
+            ("{}", onnx.get("Input filename")), ("opset {}", onnx.get("Opset version")),
+            ("IR {}", onnx.get("ONNX IR version")), ("by {}", producer),
         ],
         "Timing cache": [
-            (cache.mode, "{}"), (cache.file, "{}"), (cache.unreadable, "{} could not be read"), (cache.entries, "{} entries"),
-            (cache.hits, "{} hits"), (cache.cached_results or None, "{} results reused"),
+            ("{}", cache.mode), ("{}", cache.file), ("{} could not be read", cache.unreadable), ("{} entries", cache.entries),
+            ("{} hits", None if cache.hits is None else str(cache.hits)), ("{} results reused", cache.cached_results),
         ],
-        "Streams": [(trace.streams.streams, "{}"), (trace.streams.disabled_because, "single stream ({})")],
-        "Reformats": [(len(kept) or None, "{} inserted"), (sum(costs) or None, "{:.6f} ms when they were timed")],
-        "Averages": [(len(trace.averages) or None, "{} groups of queries"), (omitted or None, "trtexec omitted {} queries")],
-        "Not as requested": [(name, "{}") for name in trace.non_conforming],
-        "Shapes": [(text, "{}") for text in trace.chosen_shapes],
+        "Streams": [("{}", streams.streams), ("single stream ({})", streams.disabled_because)],
+        "Reformats": [("{} inserted", len(kept)), ("{:.6f} ms when they were timed", cost_ms)],
+        "Averages": [("{} groups of queries", len(trace.averages)), ("trtexec omitted {} queries", trace.omitted_queries)],
+        "Not as requested": [("{}", name) for name in trace.non_conforming],
+        "Shapes": [("{}", text) for text in trace.chosen_shapes],
     }  # fmt: skip
     texts = {
-        title: ", ".join(form.format(value) for value, form in parts if value is not None)
+        title: ", ".join(form.format(value) for form, value in parts if value)
         for title, parts in entries.items()
     }
     runs = [(run.status or "Unfinished", f"{run.program} {run.command}") for run in trace.runs]
-    return Section(
-        "build_log",
-        "Log",
-        [*(fact for run in runs for fact in _make_facts(dict([run]))), *_make_facts(texts)],
-    )
+    commands = [fact for run in runs for fact in _make_facts(dict([run]))]
+    return Section("build_log", "Log", [*commands, *_make_facts(texts)])
 
 
 def _values(join: BuildJoin, engine: Engine | None, numbers: Sequence[int] | None) -> dict[str, Any]:
