@@ -122,11 +122,15 @@ def test_hostile_names(
     name: bytes,
     shell: str,
 ) -> None:
-    """Every shell calls trtexec with the very arguments, and executes nothing else."""
+    """Every shell calls trtexec with the very arguments, and executes nothing else; what no shell can write is refused."""
     record = here.place / "calls"
     monkeypatch.setenv("FAKE_TRTEXEC_CALLS", str(record))
     model = os.fsdecode(name)
     Path(model).write_bytes(MODEL)
+    if not model.isprintable():
+        assert main(["capture", f"--onnx={model}", "--dry-run"]) == 2
+        assert "a name has control characters" in capsys.readouterr().err
+        return
     before = set(os.listdir(b"."))  # noqa: PTH208 - pathlib has no bytes
     text = script(capsys, f"--onnx={model}", f"--outdir={model}.d")
     for line in text.splitlines():

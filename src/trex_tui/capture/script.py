@@ -15,6 +15,7 @@ from trex_tui.capture.clocks import HIGHEST_CLOCK, MAX
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import BUILD, RunPlan
 from trex_tui.capture.run import CaptureRequest
+from trex_tui.errors import TrexError
 from trex_tui.text import printable
 
 _FUNCTIONS = (
@@ -44,15 +45,9 @@ def quote(argument: str) -> str:
 
 
 def _escape(char: str) -> str:
-    if char in "\\'":
-        return f"\\{char}"
-    if char == "\n":
-        return "\\n"
-    return char if char.isprintable() else _octal(char)
-
-
-def _octal(char: str) -> str:
     """Return the bytes of a character as octal escapes: a hexadecimal escape would swallow following digits."""
+    if char.isprintable():
+        return f"\\{char}" if char in "\\'" else char
     try:
         data = os.fsencode(char)
     except UnicodeEncodeError:
@@ -63,26 +58,6 @@ def _octal(char: str) -> str:
 def command_line(argv: Sequence[str]) -> str:
     """Return the whole command on one line, for people."""
     return " ".join(map(quote, argv))
-
-
-def shell_word(text: str) -> str:
-    """Quote a word for any POSIX shell, on one line; `$nl` is a newline.
-
-    Control characters and bytes that are not UTF-8 are made by `printf`.
-    """
-    if text and all((char.isalnum() and char.isascii()) or char in "@%+=:,./-_" for char in text):
-        return text
-    pieces: list[str] = []
-    plain = ""
-    for char in text:
-        if char.isprintable() and char != "'":
-            plain += char
-            continue
-        pieces += [f"'{plain}'"] if plain else []
-        plain = ""
-        pieces.append({"'": "\\'", "\n": '"$nl"'}.get(char) or f"\"$(printf '{_octal(char)}')\"")
-    pieces += [f"'{plain}'"] if plain or not pieces else []
-    return "".join(pieces)
 
 
 def as_operand(path: str) -> str:
@@ -97,6 +72,9 @@ def render_script(request: CaptureRequest, runs: Sequence[RunPlan], title: str) 
         request: The capture, or the first of a sweep.
         runs: All runs, with their final paths.
         title: Subject of the capture, for the comment at the top.
+
+    Raises:
+        TrexError: A name cannot be written into a script.
     """
     files = [path for run in runs for path in (run.log, *_list_files(run))]
     folders = dict.fromkeys(run.log.parent for run in runs)
@@ -109,9 +87,11 @@ def render_script(request: CaptureRequest, runs: Sequence[RunPlan], title: str) 
         *(() if request.lock_clocks is None else _hold(request.lock_clocks, request.options)),
     ]
     for run in runs:
-        words = " ".join(shell_word(word) for word in (*limit, *run.argv))
-        lines += [f"run {_join([run.log])} {words}", f"whole {_join(_list_files(run))}"]
-    lines.append(f"printf '%s\\n' {shell_word(following)} >&2")
+        lines += [
+            f"run {_join([run.log])} {shlex.join((*limit, *run.argv))}",
+            f"whole {_join(_list_files(run))}",
+        ]
+    lines.append(f"printf '%s\\n' {shlex.quote(following)} >&2")
     head = [
         "#!/bin/sh",
         f"# {printable(title)} (trex-tui {__version__})",
@@ -119,8 +99,9 @@ def render_script(request: CaptureRequest, runs: Sequence[RunPlan], title: str) 
         "set -eu",
     ]
     functions = [*_FUNCTIONS, *(() if request.force else (_ABSENT,))]
-    newline = ["nl='", "'"] if any('"$nl"' in line for line in lines) else []
-    return "\n".join([*head, *newline, *functions, *lines]) + "\n"
+    if not all(line.isprintable() for line in lines):
+        raise TrexError("--dry-run: a name has control characters, or bytes that are not UTF-8; rename it")
+    return "\n".join([*head, *functions, *lines]) + "\n"
 
 
 def _list_files(run: RunPlan) -> list[Path]:
@@ -129,7 +110,7 @@ def _list_files(run: RunPlan) -> list[Path]:
 
 
 def _join(paths: Sequence[Path] | dict[Path, None]) -> str:
-    return " ".join(shell_word(as_operand(str(path))) for path in paths)
+    return shlex.join(as_operand(str(path)) for path in paths)
 
 
 def _hold(asked: str, options: CaptureOptions) -> Iterator[str]:

@@ -219,7 +219,9 @@ def judge(
         return RunVerdict(False, "interrupted", "interrupted")
     if outcome.stopped == TIMED_OUT:
         remedy = "increase --timeout; the first build of a large model takes hours on a Jetson"
-        return RunVerdict(False, "timed_out", _describe_time(outcome), remedy)
+        return RunVerdict(
+            False, "timed_out", f"ended after {outcome.timeout_s:g} s, the time allowed", remedy
+        )
     program = "the builder" if trtexec.is_python else "trtexec"
     if outcome.exit_code != 0:
         return _judge_failure(run, outcome, seen, program)
@@ -228,15 +230,7 @@ def judge(
     if broken := find_broken_file(run, trtexec, read_head):
         remedy = "check free disk space (df) and write permission of the directory"
         return RunVerdict(False, "files", f"{program} reports success, but {broken}", remedy)
-    return RunVerdict(True, remarks=(*find_remarks(seen.warnings), *_remark_names_only(run)))
-
-
-def _describe_time(outcome: ProcessOutcome) -> str:
-    """Describe the time limit, with the actual duration if it differs noticeably."""
-    limit_s = outcome.timeout_s or 0.0
-    grace_s = outcome.wall_s - limit_s
-    after = f" (and {grace_s:.0f} s more until it was gone)" if grace_s >= 1 else ""
-    return f"ended after {limit_s:g} s, the time allowed{after}"
+    return RunVerdict(True, remarks=tuple(find_remarks(seen.warnings)))
 
 
 def _judge_failure(run: RunPlan, outcome: ProcessOutcome, seen: RunProgress, program: str) -> RunVerdict:
@@ -318,13 +312,6 @@ def _ends_as_list(path: Path) -> bool:
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - 64))
         return file.read().rstrip().endswith(b"]")
-
-
-def _remark_names_only(run: RunPlan) -> list[str]:
-    for kind, path in run.exports:
-        if kind == "graph" and read_layer_info(path).names_only:
-            return ["the engine was built without --profilingVerbosity=detailed: layers have names only"]
-    return []
 
 
 def find_remarks(warnings: Iterable[str]) -> list[str]:
