@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from fake_trtexec import install
 from fake_trtexec.kit import fifo, wait_for, wait_for_end
-from onnx_bytes import MODEL
+from onnx_bytes import MODEL, tanh_model
 from remote_kit import descendants, name_of
 from test_capture_clocks import FREE, LOCK, SMI, told
 from trex_tui.capture import remote
@@ -83,17 +83,11 @@ class TestHosts:
             connect(host)
 
 
-def location(name: bytes) -> bytes:
-    size = len(name)
-    length = bytes([size]) if size < 128 else bytes([size & 0x7F | 0x80, size >> 7])
-    return b"\x0a\x08location\x12" + length + name
-
-
 class TestSending:
-    @pytest.mark.parametrize("name", [b"../w", b"/etc/passwd", b"a/../../b"])
-    def test_weights_elsewhere(self, tmp_path: Path, name: bytes) -> None:
+    @pytest.mark.parametrize("name", ["../w", "/etc/passwd", "a/../../b"])
+    def test_weights_elsewhere(self, tmp_path: Path, name: str) -> None:
         model = tmp_path / "m.onnx"
-        model.write_bytes(location(name))
+        model.write_bytes(tanh_model("fp32", (1, 8), weights=name))
         with pytest.raises(TrexError, match="outside its directory"):
             move_options(CaptureOptions(onnx=str(model)), "/t")
 

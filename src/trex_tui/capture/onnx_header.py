@@ -1,13 +1,13 @@
 """The inputs of an ONNX model and its external weight files, by a walk over the protobuf message; no package is needed.
 
 Fields are numbered in onnx.proto3: `ModelProto.graph` 7, `GraphProto.input` 11 and `.initializer` 5, `ValueInfoProto.name` 1
-and `.type` 2. Weights are skipped by their length, so that a model of gigabytes takes no time and no memory.
+and `.type` 2, `TensorProto.name` 8 and `.external_data` 13, which has pairs of key 1 and value 2. Weights are skipped by
+their length, so that a model of gigabytes takes no time and no memory.
 """
 
 from __future__ import annotations
 
 import mmap
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -26,8 +26,6 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 """Wire types of protobuf."""
 _MOST_INPUTS = 10_000
 _MOST_SHOWN = 4
-# TensorProto.external_data is a StringStringEntryProto: field 1 `location`, field 2 the file, lengths as varints.
-_LOCATION = re.compile(rb"\x0a\x08location\x12([\x80-\xff]?[\x01-\x7f])")
 
 
 class ModelInput(NamedTuple):
@@ -54,9 +52,15 @@ class ModelInput(NamedTuple):
 
 
 class OnnxHeader(NamedTuple):
-    """Inputs of a model, in its order, without those that are constants."""
+    """Head of a model.
+
+    Attributes:
+        inputs: In its order, without those that are constants.
+        weights: External weight files, each once, as named there.
+    """
 
     inputs: tuple[ModelInput, ...]
+    weights: tuple[str, ...] = ()
 
     def find(self, name: str) -> ModelInput | None:
         return next((known for known in self.inputs if known.name == name), None)
@@ -110,14 +114,21 @@ def _read_model(data: mmap.mmap) -> OnnxHeader:
         raise _DamagedError
     inputs: list[ModelInput] = []
     constants: set[str] = set()
+    weights: dict[str, None] = {}
     for number, wire, begin, end in _fields(data, *graphs[-1]):
         if wire != _BYTES:
             continue
         if number == 11 and len(inputs) < _MOST_INPUTS:
             inputs.append(_read_input(data, begin, end))
         elif number == 5:  # up to IR version 3, constants are inputs too
-            constants.update(_texts(data, begin, end, 8))
-    return OnnxHeader(tuple(known for known in inputs if known.name not in constants))
+            for part, kind, first, last in _fields(data, begin, end):
+                if (part, kind) == (8, _BYTES):
+                    constants.add(data[first:last].decode("utf-8", errors="replace"))
+                elif (part, kind) == (13, _BYTES):
+                    pair = {key: data[a:b] for key, _, a, b in _fields(data, first, last)}
+                    if pair.get(1) == b"location":
+                        weights[pair.get(2, b"").decode("utf-8", errors="surrogateescape")] = None
+    return OnnxHeader(tuple(known for known in inputs if known.name not in constants), tuple(weights))
 
 
 def _read_input(data: mmap.mmap, begin: int, end: int) -> ModelInput:
@@ -152,12 +163,6 @@ def _read_dimension(data: mmap.mmap, begin: int, end: int) -> int | str:
         if (number, wire) == (2, _BYTES):
             return data[first:last].decode("utf-8", errors="replace")
     return ""
-
-
-def _texts(data: mmap.mmap, begin: int, end: int, wanted: int) -> Iterator[str]:
-    for number, wire, first, last in _fields(data, begin, end):
-        if (number, wire) == (wanted, _BYTES):
-            yield data[first:last].decode("utf-8", errors="replace")
 
 
 def _fields(data: mmap.mmap, begin: int, end: int) -> Iterator[tuple[int, int, int, int]]:
@@ -197,24 +202,3 @@ def _varint(data: mmap.mmap, position: int, end: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, position
     raise _DamagedError
-
-
-def list_external_data(model: Path) -> list[str]:
-    """Return the external weight files of a model, each once, as named there, also those of tensors in nodes.
-
-    Raises:
-        OSError: The model cannot be read.
-    """
-    names: dict[str, None] = {}
-    with model.open("rb") as file:
-        if not model.stat().st_size:
-            return []
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            for match in _LOCATION.finditer(data):
-                size = match[1][0] & 0x7F
-                if len(match[1]) == 2:
-                    size |= match[1][1] << 7
-                text = data[match.end() : match.end() + size]
-                if len(text) == size:
-                    names[text.decode("utf-8", errors="surrogateescape")] = None
-    return list(names)

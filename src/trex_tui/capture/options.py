@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trex_tui.artifacts.plan import read_plan_head
-from trex_tui.capture.onnx_header import ModelInput, OnnxHeader, list_external_data, read_onnx_header
+from trex_tui.capture.onnx_header import ModelInput, OnnxHeader, read_onnx_header
 from trex_tui.errors import TrexError, describe_os_error
 from trex_tui.text import did_you_mean, plural, printable
 
@@ -213,7 +213,7 @@ def check_options(options: CaptureOptions, *, is_here: bool = True) -> OnnxHeade
         return None
     model = Path(options.onnx or "")
     header = read_onnx_header(model)
-    for location in list_external_data(model):
+    for location in header.weights:
         check_weights(model, location)
     check_shapes(options, header)
     return header

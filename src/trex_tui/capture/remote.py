@@ -27,7 +27,7 @@ from typing import IO, Any, Final
 
 from trex_tui.artifacts.plan import PlanHead, read_plan_head
 from trex_tui.capture.machine import Machine
-from trex_tui.capture.onnx_header import list_external_data
+from trex_tui.capture.onnx_header import read_onnx_header
 from trex_tui.capture.options import CaptureOptions, check_weights
 from trex_tui.capture.plan import BUILD, RunPlan, make_plan
 from trex_tui.capture.process import GRACE_S, LaterStop, ProcessOutcome, Stop, StopRequest, run_process
@@ -217,7 +217,7 @@ def move_options(options: CaptureOptions, directory: str) -> tuple[CaptureOption
     if options.onnx is not None:
         # Beside the model, where the loader searches for them.
         model = files[0]
-        files.extend(_make_weights(model, location) for location in list_external_data(model.source))
+        files.extend(_make_weights(model, location) for location in read_onnx_header(model.source).weights)
     if options.timing_cache is not None:
         there = replace(there, timing_cache=f"{directory}/timing.cache")
         if Path(options.timing_cache).is_file():
