@@ -10,13 +10,12 @@ import calendar
 import codecs
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from trex_tui.artifacts.kinds import MESSAGE
 from trex_tui.artifacts.open import COPY_AGAIN, PIECE_BYTES, PackedError, open_bytes, read_piece, unpack
 from trex_tui.errors import ArtifactError, describe_os_error
 
@@ -134,62 +133,57 @@ def _seconds(year: int, month: int, day: int, clock: str) -> int | None:
 
 # --- what other programs add -------------------------------------------------------------------------------------------
 
-RELAYS: tuple[tuple[str, str], ...] = (
-    ("docker compose", r"(?P<name>[\w.-]+) +\| {1,2}"),
-    ("Kubernetes", r"\d{4}-\d\d-\d\dT[\d:.]+Z std(?:out|err) [FP] "),
-    ("GitLab", r"\d{4}-\d\d-\d\dT[\d:.]+Z \d\d[EO][ +]"),
-    ("GitHub Actions", r"\ufeff?\d{4}-\d\d-\d\dT[\d:.]+Z "),
-    ("journald", r"[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ (?P<name>[^ \[:]+)(?:\[\d+\])?: "),
-    ("name of the stream", r"\[std(?:out|err)\] "),
-    ("indentation", r"[ \t>]+"),
+_MARK = re.compile(
+    r"\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] |(?:\[TRT\] )?\[[VIWEF]\] |&&&& (?:RUNNING|PASSED|FAILED) "
 )
-"""Program that hands on every line of another -> what it puts before it, with the `name` of the other."""
-_NAME = re.compile(r"\(\?P<name>[^)]*\)")
-_RELAYS = tuple(re.compile(pattern) for _, pattern in RELAYS)
-
-
-def _is_marked(line: str) -> bool:
-    """Return whether a line shows by itself that it is of TensorRT."""
-    return (
-        parse_prefix(line).severity != "" or BANNER.match(line) is not None or MESSAGE.match(line) is not None
-    )
+"""Where a message or a banner of TensorRT begins."""
+_LONGEST_RELAY, _MOST_RELAYS = 200, 8
 
 
 def _strip_relays(pieces: Iterable[list[str]]) -> Iterator[list[str]]:
-    """Yield the lines of a log without what a relay put before them, keeping their number.
+    """Yield the lines of a log without what docker, journald, a CI or a logger puts before them, keeping their number.
 
-    The relay is the one that two lines need: one alone may be the rest of a line that was split. Lines of other programs
-    behind it become empty.
+    It is learned from lines that show where it ends. Lines of other programs behind it become empty.
     """
     relay: re.Pattern[str] | None = None
     for lines in pieces:
+        relay = relay or _learn_relay(lines)
         if relay is None:
-            relays = Counter(filter(None, map(_find_relay, lines)))
-            relay = next(
-                (relay for relay, count in relays.most_common(1) if count > 1 or count == len(lines)), None
-            )
-        if relay is not None:
+            yield lines
+        else:
             matches = [(line, relay.match(line)) for line in lines]
             yield [
-                line[match.end() :] if match else line if _is_marked(line) else "" for line, match in matches
+                line[match.end() :] if match else line if _MARK.match(line) else "" for line, match in matches
             ]
-        else:
-            yield lines
 
 
-def _find_relay(line: str) -> re.Pattern[str] | None:
-    if line[3:4] == "/" or ("[" not in line and "&&&& " not in line):
-        return None  # it begins with a stamp of TensorRT, or has no mark of it
-    for relay in _RELAYS:
-        match = relay.match(line)
-        if match is not None and _is_marked(line[match.end() :]):
-            return _of_program(relay, match.groupdict().get("name") or "")
-    return None
+def _learn_relay(lines: Sequence[str]) -> re.Pattern[str] | None:
+    """Return a pattern of what is before most marks, whatever its numbers and blanks are."""
+    marked = [
+        (line, _MARK.search(line, 0, _LONGEST_RELAY))
+        for line in lines
+        if line[3:4] != "/" and ("[" in line or "&&&& " in line)
+    ]
+    befores = Counter(line[: match.start()] for line, match in marked if match is not None)
+    kinds: Counter[str] = Counter()
+    for before, count in befores.items():
+        kinds[_generalize(before)] += count
+    plain = kinds.pop("", 0) + sum(line[3:4] == "/" for line in lines)
+    if not kinds or kinds.total() <= plain:
+        return None
+    return re.compile("|".join(sorted(kinds, key=len, reverse=True)[:_MOST_RELAYS]))
 
 
-def _of_program(relay: re.Pattern[str], name: str) -> re.Pattern[str]:
-    """Return the pattern of a relay for one of the programs behind it."""
-    return re.compile(_NAME.sub(lambda _: re.escape(name), relay.pattern))
+def _generalize(before: str) -> str:
+    """Return a pattern of a text with other numbers, and other blanks except at its end."""
+    body, end = before.rstrip(), before[len(before.rstrip()) :]
+    parts = re.split(r"(\d+|\s+)", body)
+    return (
+        "".join(
+            r"\d+" if part.isdecimal() else r"\s+" if part.isspace() else re.escape(part) for part in parts
+        )
+        + end
+    )
 
 
 # --- bytes -------------------------------------------------------------------------------------------------------------
