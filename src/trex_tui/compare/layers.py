@@ -6,8 +6,7 @@ passes through them, so that an INT8 engine and an FP16 engine of one network ha
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from enum import Enum
@@ -19,12 +18,12 @@ from trex_tui.compare.names import (
     NameParts,
     Nodes,
     Rename,
+    drop_numbered,
     is_module,
     is_product,
     parse_name,
     parse_nodes,
     rename_all,
-    respell_nodes,
 )
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Engine, Port
@@ -109,7 +108,6 @@ class Layer:
         core: For a convolution, what builds of one layer share at any precision and resolution: kernel, stride, groups,
             channels, count of weights; None for each unknown value, and None for layers of other kinds.
         results: Sorted shapes of its outputs, without the batch and without leading and trailing 1.
-        order: Position in an order in which writers come before readers.
         served: The layer that an inserted layer serves; None for others.
         before, after: The layers it reads from and is read by, through passive layers.
         side: 0 for the left engine, 1 for the right one.
@@ -130,7 +128,6 @@ class Layer:
     loose: Hashable = None
     core: tuple[Hashable, ...] | None = None
     results: Shapes = ()
-    order: int = 0
     served: Layer | None = None
     before: tuple[Layer, ...] = ()
     after: tuple[Layer, ...] = ()
@@ -256,24 +253,16 @@ class EngineLayers:
     def __len__(self) -> int:
         return len(self.layers)
 
-    def of_side(self, side: int, spell: Callable[[str], str] | None = None) -> EngineLayers:
-        """Return the layers unmatched, for one side of a match.
-
-        Args:
-            spell: What to call a node; it returns an empty text for one that is left out.
-        """
+    def of_side(self, side: int, *, has_numbers: bool = True) -> EngineLayers:
+        """Return the layers unmatched, for one side of a match; without their numbered nodes unless `has_numbers`."""
         layers = [copy(layer) for layer in self.layers]
         for layer in layers:
             layer.side, layer.match = side, None
             layer.before = tuple(layers[other.index] for other in layer.before)
             layer.after = tuple(layers[other.index] for other in layer.after)
             layer.served = None if layer.served is None else layers[layer.served.index]
-            if spell is not None and {*layer.nodes, *layer.parts.nodes} != {
-                *map(spell, layer.nodes),
-                *map(spell, layer.parts.nodes),
-            }:
-                layer.nodes = respell_nodes(layer.nodes, spell)
-                layer.parts = layer.parts.respell(spell)
+            if not has_numbers:
+                layer.nodes, layer.parts = drop_numbered(layer.nodes), layer.parts.without_numbers()
         return EngineLayers(self.engine, self.batch, layers)
 
 
@@ -289,18 +278,16 @@ def read_layers(engine: Engine, renames: Sequence[Rename] = ()) -> EngineLayers:
     for layer in layers:
         own = [] if layer.may_multiply or layer.is_passive else [*filter(is_product, layer.nodes)]
         layer.names_foreign_product = bool(own) and products.isdisjoint(own)
-    links = [*zip(*(engine.links[key].tolist() for key in ("source", "target", "is_loop")), strict=True)]
-    order = _find_order(len(layers), links)
+    links = [*zip(*(engine.links[key].tolist() for key in ("source", "target")), strict=True)]
     by_name = {layer.parts.canonical: layer for layer in layers}
     into: list[list[int]] = [[] for _ in layers]
     out: list[list[int]] = [[] for _ in layers]
-    for source, target, _ in links:
+    for source, target in links:
         into[target].append(source)
         out[source].append(target)
-    forth = sorted(range(len(layers)), key=order.__getitem__)
+    forth = range(len(layers))
     before, after = _pass_through(layers, into, forth), _pass_through(layers, out, reversed(forth))
     for layer in layers:
-        layer.order = order[layer.index]
         layer.served = by_name.get(layer.parts.served) if layer.parts.role else None
         layer.before = tuple(layers[index] for index in before[layer.index])
         layer.after = tuple(layers[index] for index in after[layer.index])
@@ -369,33 +356,6 @@ def _count_weights(attributes: Mapping[str, Any]) -> int | None:
     weights = attributes.get("Weights")
     count = weights.get("Count") if isinstance(weights, dict) else None
     return count if isinstance(count, int) and count > 0 else None
-
-
-def _find_order(count: int, links: Sequence[tuple[int, int, bool]]) -> list[int]:
-    """Return the execution order if it puts writers before readers, else a topological order, earliest in the file first."""
-    if not any(is_loop for _, _, is_loop in links):
-        return list(range(count))
-    waiting = [0] * count
-    out: list[list[int]] = [[] for _ in range(count)]
-    for source, target, _ in links:
-        if source != target:
-            waiting[target] += 1
-            out[source].append(target)
-    ready = [index for index in range(count) if not waiting[index]]
-    sequence: list[int] = []
-    while ready:
-        index = heapq.heappop(ready)
-        sequence.append(index)
-        for other in out[index]:
-            waiting[other] -= 1
-            if not waiting[other]:
-                heapq.heappush(ready, other)
-    done = set(sequence)
-    sequence += [index for index in range(count) if index not in done]  # of cycles
-    order = [0] * count
-    for position, index in enumerate(sequence):
-        order[index] = position
-    return order
 
 
 def _pass_through(layers: Sequence[Layer], near: list[list[int]], sequence: Iterable[int]) -> list[list[int]]:

@@ -6,18 +6,15 @@ Evidence is used in order of strength; contradictory evidence is ignored.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from trex_tui.compare.layers import EngineLayers, Evidence, Layer, Match
 from trex_tui.compare.names import (
     LIGHT,
-    find_prefixes,
-    is_module,
     is_numbered,
     myelin_graph,
-    replace_prefix,
 )
 from trex_tui.compare.nodes import match_names, may_share
 from trex_tui.compare.pair import Groups, Pair
@@ -56,14 +53,18 @@ class Matched:
 
 def match_layers(left: EngineLayers, right: EngineLayers) -> Matched:
     """Match the layers of two engines."""
-    spell, is_contradicted = _choose_spelling(left, right)
+    numbers = _judge_numbers(left, right)
+    has_numbers = numbers is _Numbers.HOLD
+    have_paths = all(
+        any("/" in node for layer in side.layers for node in layer.nodes) for side in (left, right)
+    )
 
     def start() -> Pair:
-        return Pair(left.of_side(0, spell[0]), right.of_side(1, spell[1]))
+        return Pair(left.of_side(0, has_numbers=has_numbers), right.of_side(1, has_numbers=has_numbers))
 
     pair = start()
     deferred = match_names(pair)
-    are_refused = is_contradicted
+    are_refused = numbers is _Numbers.CONTRADICTED and not have_paths
     if not _names_hold(pair, deferred):
         pair, deferred, are_refused = start(), [], True
     match_by_structure(pair)
@@ -83,46 +84,7 @@ def match_layers(left: EngineLayers, right: EngineLayers) -> Matched:
     return Matched(pair, are_refused, is_related, not _is_matched(pair))
 
 
-# Spelling
-
-Spell = Callable[[str], str] | None
-"""What to call a node; None for as it is."""
-
-
-def _choose_spelling(left: EngineLayers, right: EngineLayers) -> tuple[tuple[Spell, Spell], bool]:
-    """Return how to spell the nodes of each engine, and whether numbered nodes contradict each other.
-
-    Prefixes of modules that only one of the exports has are replaced. Numbered nodes are left out unless they identify work.
-    """
-    first, second = find_prefixes(_nodes_with_paths(left), _nodes_with_paths(right))
-    spelled = left.of_side(0, _spell(first)), right.of_side(1, _spell(second))
-    numbers = _judge_numbers(*spelled)
-    has_numbers = numbers is _Numbers.HOLD
-    have_paths = all(any("/" in node for layer in side.layers for node in layer.nodes) for side in spelled)
-    spells = _spell(first, has_numbers=has_numbers), _spell(second, has_numbers=has_numbers)
-    return spells, numbers is _Numbers.CONTRADICTED and not have_paths
-
-
-def _spell(prefixes: dict[str, str], *, has_numbers: bool = True) -> Spell:
-    if not prefixes and has_numbers:
-        return None
-
-    def spell(node: str) -> str:
-        spelled = replace_prefix(node, prefixes)
-        return spelled if has_numbers or not is_numbered(spelled) else ""
-
-    return spell
-
-
-def _nodes_with_paths(side: EngineLayers) -> set[str]:
-    nodes = {
-        node
-        for layer in side.layers
-        if not layer.parts.role
-        for node, weight in layer.nodes.items()
-        if weight >= LIGHT and "/" in node
-    }
-    return nodes | {node[1:] + "/" for layer in side.layers for node in layer.nodes if is_module(node)}
+# Can names be trusted?
 
 
 class _Numbers(Enum):
@@ -152,9 +114,6 @@ def _judge_numbers(left: EngineLayers, right: EngineLayers) -> _Numbers:
         return _Numbers.FEW_COMMON
     contradicted = sum(not may_share(ours[node], theirs[node]) for node in common)
     return _Numbers.CONTRADICTED if contradicted > _MOST_CONTRADICTED * len(common) else _Numbers.HOLD
-
-
-# Can names be trusted?
 
 
 def _names_hold(pair: Pair, deferred: Sequence[tuple[Layer, Layer]]) -> bool:

@@ -19,8 +19,7 @@ Names list nodes of the network, and the layer that is served, in the spellings 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -86,25 +85,22 @@ class NameParts:
     nodes: Nodes
     ends: tuple[frozenset[str], ...] = ()
 
-    def respell(self, spell: Callable[[str], str]) -> NameParts:
-        """Return the parts with other names of nodes; those that become empty are left out."""
-        nodes = respell_nodes(self.nodes, spell)
+    def without_numbers(self) -> NameParts:
+        """Return the parts without numbered nodes."""
+        nodes = drop_numbered(self.nodes)
+        if len(nodes) == len(self.nodes):
+            return self
         listed = " + ".join(node for node in nodes if not is_module(node))
         if self.ends and listed:
             listed = f"{{{listed}}}"
-        return replace(
-            self,
-            canonical=f"{self.role} of {listed}" if self.role and listed else listed,
-            nodes=nodes,
-            ends=tuple(frozenset(respell_nodes(dict.fromkeys(end, 0.0), spell)) for end in self.ends),
-        )
+        canonical = f"{self.role} of {listed}" if self.role and listed else listed
+        ends = tuple(frozenset(node for node in end if not is_numbered(node)) for end in self.ends)
+        return replace(self, canonical=canonical, nodes=nodes, ends=ends)
 
 
-def respell_nodes(nodes: Nodes, spell: Callable[[str], str]) -> Nodes:
-    """Return nodes with other names; those that become empty are left out."""
-    spelled = {spell(node): weight for node, weight in nodes.items()}
-    spelled.pop("", None)
-    return spelled
+def drop_numbered(nodes: Nodes) -> Nodes:
+    """Return nodes without those that have a number instead of a path."""
+    return {node: weight for node, weight in nodes.items() if not is_numbered(node)}
 
 
 def is_module(node: str) -> bool:
@@ -256,92 +252,6 @@ def numbered_operator(node: str) -> str:
     'Conv'
     """
     return node.rstrip("0123456789").rstrip("_-") if is_numbered(node) else ""
-
-
-# Prefixes of modules
-
-_LEAST_SHARED_PATHS = 0.5
-_LEAST_VOTES = 3
-_LONGEST_SUFFIX = 12
-_TOKENS = re.compile(r"[_/]")
-
-
-def find_prefixes(left: Collection[str], right: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Find module prefixes that only one export of a network has, from nodes with paths.
-
-    Two nodes vote for the pair of their prefixes if they share an ending that no other node of either engine has.
-
-    Args:
-        left, right: Nodes with paths, as `read_node` normalizes them.
-
-    Returns:
-        Replacements for the start of nodes of the left, and of the right; empty if most nodes are equal already.
-    """
-    ours, theirs = set(left), set(right)
-    common = ours & theirs
-    if len(common) >= _LEAST_SHARED_PATHS * min(len(ours), len(theirs)):
-        return {}, {}
-    our_suffixes, their_suffixes = _unique_suffixes(ours), _unique_suffixes(theirs)
-    shared = our_suffixes.keys() & their_suffixes.keys()
-    pairs = {(our_suffixes[suffix], their_suffixes[suffix]) for suffix in shared}
-    votes = Counter(
-        _differing(node, other) for node, other in pairs if node not in common and other not in common
-    )
-    found: tuple[dict[str, str], dict[str, str]] = ({}, {})
-    for (first, second), count in sorted(votes.items(), key=lambda vote: (-vote[1], vote[0])):
-        if count < _LEAST_VOTES or first in found[0] or second in found[1]:
-            continue
-        if second:
-            found[1][second] = first
-        else:
-            found[0][first] = second
-    return found
-
-
-def _unique_suffixes(nodes: Iterable[str]) -> dict[tuple[str, ...], str]:
-    """Return ending -> node for endings of at least two parts that only one node has."""
-    owners: dict[tuple[str, ...], str | None] = {}
-    for node in nodes:
-        tokens = tuple(_TOKENS.split(node))
-        for length in range(2, min(len(tokens), _LONGEST_SUFFIX) + 1):
-            suffix = tokens[-length:]
-            owners[suffix] = None if suffix in owners else node
-    return {suffix: node for suffix, node in owners.items() if node is not None}
-
-
-def _differing(node: str, other: str) -> tuple[str, str]:
-    """Return the beginnings of two nodes, before the longest common ending of whole parts."""
-    length = 0
-    ours, theirs = _TOKENS.split(node), _TOKENS.split(other)
-    while length < min(len(ours), len(theirs)) and ours[-1 - length] == theirs[-1 - length]:
-        length += 1
-    return _prefix(node, len(ours) - length), _prefix(other, len(theirs) - length)
-
-
-def _prefix(node: str, count: int) -> str:
-    """Return the first parts of a node."""
-    end = -1
-    for _ in range(count):
-        separator = _TOKENS.search(node, end + 1)
-        end = separator.start() if separator else len(node)
-    return node[: max(end, 0)]
-
-
-def replace_prefix(node: str, prefixes: dict[str, str]) -> str:
-    """Return a node or module with its longest matching prefix replaced.
-
-    >>> replace_prefix("wrapper_layer1/Conv", {"wrapper": ""})
-    'layer1/Conv'
-    """
-    mark, plain = ("@", node[1:]) if is_module(node) else ("", node)
-    starts = [
-        prefix for prefix in prefixes if plain.startswith(prefix) and plain[len(prefix) :][:1] in ("_", "/")
-    ]
-    if not starts:
-        return node
-    start = max(starts, key=len)
-    rest = plain[len(start) :]
-    return mark + (prefixes[start] + rest if prefixes[start] else rest[1:])
 
 
 # Substitutions by the user

@@ -161,7 +161,7 @@ def _find_best(pair: Pair, layer: Layer, owners: dict[str, list[Layer]]) -> _Can
 
 def _position(pair: Pair, layer: Layer) -> float:
     """Return the position of a layer in its engine, from 0 to 1."""
-    return layer.order / max(1, len(pair.sides[layer.side]))
+    return layer.index / max(1, len(pair.sides[layer.side]))
 
 
 def may_share(first: Layer, other: Layer) -> bool:
@@ -254,7 +254,7 @@ def _match_ranges(pair: Pair) -> None:
         if not blocks:
             continue
         others = [layer for layer in pair.open(1 - side) if not layer.is_closed_block]
-        others.sort(key=lambda layer: layer.order)
+        others.sort(key=lambda layer: layer.index)
         positions: dict[str, list[int]] = defaultdict(list)
         for position, other in enumerate(others):
             for node in other.nodes:

@@ -55,12 +55,12 @@ class Pair:
 
     def group_gaps(self, layers: Iterable[Layer]) -> dict[int, tuple[list[Layer], list[Layer]]]:
         """Group layers, in their order, by the gap between matched layers that both engines run in the same order."""
-        pairs = sorted((match.left[0].order, match.right[0].order) for match in self.matches if match.is_pair)
+        pairs = sorted((match.left[0].index, match.right[0].index) for match in self.matches if match.is_pair)
         chain = _longest_rising([right for _, right in pairs])
         limits = [pairs[index][0] for index in chain], [pairs[index][1] for index in chain]
         gaps: dict[int, tuple[list[Layer], list[Layer]]] = {}
-        for layer in sorted(layers, key=lambda layer: layer.order):
-            gap = bisect_left(limits[layer.side], layer.order)
+        for layer in sorted(layers, key=lambda layer: layer.index):
+            gap = bisect_left(limits[layer.side], layer.index)
             gaps.setdefault(gap, ([], []))[layer.side].append(layer)
         return gaps
 
