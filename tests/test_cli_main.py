@@ -29,7 +29,7 @@ Captured = pytest.CaptureFixture[str]
         "--version",
         "help layers",
         "layers --bogus",
-        "layers --chart nothing",
+        "layers --format nothing",
         *(f"{name} --help" for name in NEW),
     ],
 )

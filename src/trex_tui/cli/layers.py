@@ -7,7 +7,6 @@ import argparse
 from trex_tui.cli.options import (
     FILTER_HELP,
     CommandParser,
-    Words,
     add_columns,
     add_filter,
     add_paths,
@@ -35,22 +34,6 @@ examples:
   trex-tui layers net/ --chart bar --x kind --y macs
   trex-tui layers net/ --chart scatter --x macs --color-by bound
 """
-CHARTS = Words(
-    (
-        *(
-            "layers",
-            "bar",
-            "kind",
-            "precision",
-            "kind-precision",
-            "tactic",
-            "pareto",
-            "scatter",
-        ),
-        *("roofline", "memory", "histogram", "percentiles", "over-time", "power"),
-    )
-)
-"""Those of `report.charts.CHARTS`, which imports pandas."""
 _FORMATS = ("text", "json", "jsonl", "csv", "md", "html", "xlsx", "parquet", "svg", "png")
 
 
@@ -63,11 +46,9 @@ def add_arguments(parser: CommandParser) -> None:
     charts = parser.add_argument_group("chart")
     charts.add_argument(
         "--chart",
-        type=CHARTS,
-        choices=CHARTS,
         metavar="ID",
-        help="draw a chart of these layers instead: text, svg or png (which need trex-tui[report]); --top keeps the layers "
-        f"with the largest values; charts: {', '.join(CHARTS)}",
+        help="draw a chart of these layers instead: text, svg or png (which need the extra report); --top keeps the "
+        "layers with the largest values; `trex-tui explain charts` lists them",
     )
     charts.add_argument("--x", metavar="COLUMN", help="scatter: numeric column; bar: column of the groups")
     charts.add_argument(

@@ -24,7 +24,7 @@ from trex_tui.errors import TrexError
 from trex_tui.frames import TEXT, is_number
 from trex_tui.report.absence import no_layers, no_profile, no_queries
 from trex_tui.report.selection import named_column
-from trex_tui.text import plural
+from trex_tui.text import did_you_mean, join_words, plural
 
 Kind = Literal["bar", "column", "histogram", "line", "scatter"]
 UNKNOWN, OTHERS = "unknown", "others"
@@ -94,10 +94,12 @@ class ChartKind(NamedTuple):
     """An entry of `CHARTS`.
 
     Attributes:
+        title: Its name in a list.
         help: What the chart shows, in a few words.
         axes: The columns that the user can choose: of `x`, `y` and `color`.
     """
 
+    title: str
     help: str
     make: Callable[[Engine, Choice], Chart]
     axes: tuple[str, ...] = ()
@@ -109,6 +111,10 @@ def make_chart(engine: Engine, name: str, choice: Choice = Choice()) -> Chart:  
     Raises:
         TrexError: There is no such chart or column, or the chart has no such axis.
     """
+    if name not in CHARTS:
+        raise TrexError(
+            f"no chart {name!r}; {did_you_mean(name, CHARTS) or f'choose one of {join_words(CHARTS)}'}"
+        )
     kind = CHARTS[name]
     for axis in ("x", "y", "color"):
         if getattr(choice, axis) is not None and axis not in kind.axes:
@@ -478,19 +484,23 @@ def _bin(values: pd.Series, x: Column, counts: Column, tick: float = 0.0) -> pd.
 
 
 CHARTS: dict[str, ChartKind] = {
-    "layers": ChartKind("layers in order of execution", _layers, ("y", "color")),
-    "bar": ChartKind("largest layers or groups", _bars, ("x", "y", "color")),
-    "kind": ChartKind("time by kind", _time_by("kind")),
-    "precision": ChartKind("time by precision", _time_by("precision")),
-    "kind-precision": ChartKind("time by kind and precision", _time_by("kind", "precision")),
-    "tactic": ChartKind("time by tactic", _time_by("tactic", "kind")),
-    "pareto": ChartKind("share of the slowest layers", _pareto),
-    "scatter": ChartKind("two columns of each layer", _scatter, ("x", "y", "color")),
-    "roofline": ChartKind("operations against bytes, with the peaks of the device", _roofline, ("color",)),
-    "memory": ChartKind("live activations by layer", _memory),
-    "histogram": ChartKind("distribution of the latency", _histogram),
-    "percentiles": ChartKind("percentiles of the latency", _percentiles),
-    "over-time": ChartKind("latency over time", _over_time),
-    "power": ChartKind("power, temperature or clock over time", _power, ("y",)),
+    "histogram": ChartKind("Latency histogram", "distribution of the latency", _histogram),
+    "over-time": ChartKind("Latency over time", "latency over time", _over_time),
+    "percentiles": ChartKind("Percentiles", "percentiles of the latency", _percentiles),
+    "kind": ChartKind("Time by kind", "time by kind", _time_by("kind")),
+    "precision": ChartKind("Time by precision", "time by precision", _time_by("precision")),
+    "kind-precision": ChartKind(
+        "Kind by precision", "time by kind and precision", _time_by("kind", "precision")
+    ),
+    "tactic": ChartKind("Time by tactic", "time by tactic", _time_by("tactic", "kind")),
+    "layers": ChartKind("Layers in order", "layers in order of execution", _layers, ("y", "color")),
+    "bar": ChartKind("Slowest layers", "largest layers or groups", _bars, ("x", "y", "color")),
+    "pareto": ChartKind("Pareto", "share of the slowest layers", _pareto),
+    "scatter": ChartKind("Scatter", "two columns of each layer", _scatter, ("x", "y", "color")),
+    "roofline": ChartKind(
+        "Roofline", "operations against bytes, with the peaks of the device", _roofline, ("color",)
+    ),
+    "memory": ChartKind("Live activations", "live activations by layer", _memory),
+    "power": ChartKind("Power", "power, temperature or clock over time", _power, ("y",)),
 }
-"""Every chart of an engine, by name."""
+"""Every chart of an engine, by name, in the order of lists."""

@@ -19,6 +19,7 @@ from trex_tui.analysis import (
 )
 from trex_tui.analysis.columns import ALL_COLUMNS
 from trex_tui.column import Column
+from trex_tui.report.charts import CHARTS
 from trex_tui.report.views import build as build_view
 from trex_tui.report.views import engine as engine_view
 from trex_tui.report.views import lint as lint_view
@@ -120,6 +121,7 @@ SUBJECTS: dict[str, Mapping[str, Column]] = {
     "tactics (`build-log --layer`)": build.TACTICS,
     "build (`build-log`)": build_view.COLUMNS,
     "engines (`engines`)": engines.COLUMNS | engines.CHANGES,
+    "charts (`layers --chart`)": {key: Column(key, kind.title, kind.help) for key, kind in CHARTS.items()},
     "keys of JSON": {key: Column(key, key, text) for key, text in _KEYS.items()},
 }
 """Subject, with the commands that show it -> its columns."""

@@ -34,23 +34,6 @@ from trex_tui.widgets.chrome import StatusLine
 from trex_tui.widgets.table import FrameTable, Row
 from trex_tui.widgets.theme import kind_style, precision_style
 
-_TITLES = {
-    "histogram": "Latency histogram",
-    "over-time": "Latency over time",
-    "percentiles": "Percentiles",
-    "kind": "Time by kind",
-    "precision": "Time by precision",
-    "kind-precision": "Kind by precision",
-    "tactic": "Time by tactic",
-    "layers": "Layers in order",
-    "bar": "Slowest layers",
-    "pareto": "Pareto",
-    "scatter": "Scatter",
-    "roofline": "Roofline",
-    "memory": "Live activations",
-    "power": "Power",
-}
-"""Name of a chart -> title in the list, in its order."""
 _AXES = {"x": "x axis", "y": "Value", "color": "Color"}
 
 
@@ -135,7 +118,8 @@ class ChartsPane(EnginePane):
         self.refresh_bindings()
 
     def _title(self, name: str) -> str:
-        return _TITLES[name] if self.engine.has_profile else _TITLES[name].replace("Time by", "Layers by")
+        title = CHARTS[name].title
+        return title if self.engine.has_profile else title.replace("Time by", "Layers by")
 
     def layer_of(self, row: Row) -> int | None:  # noqa: ARG002 - the rows are charts
         return self.current_layer
@@ -264,7 +248,7 @@ class ChartView(Static, can_focus=True):
 def make_charts(engine: Engine, rows: pd.Series | None, choices: Mapping[str, Choice]) -> dict[str, Chart]:
     """Return the charts that have data."""
     charts = {}
-    for name in _TITLES:
+    for name in CHARTS:
         try:
             chart = make_chart(engine, name, choices.get(name, Choice())._replace(rows=rows))
         except TrexError:
