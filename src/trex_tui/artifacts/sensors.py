@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from calendar import timegm
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from datetime import datetime, timezone
 
 QUANTITIES: dict[str, tuple[float, float]] = {
     "power_w": (0.0, 1e5),
@@ -99,10 +98,10 @@ def describe_throttle_mask(mask: int) -> tuple[str, ...]:
 
 # Time stamps
 
-_STAMPS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)[ T](\d\d):(\d\d):(\d\d)(\.\d{1,9})?"), "ymd"),
-    (re.compile(r"(\d{4})(\d\d)(\d\d)-(\d\d):(\d\d):(\d\d)(\.\d{1,9})?"), "ymd"),
-    (re.compile(r"(\d\d)-(\d\d)-(\d{4}) (\d\d):(\d\d):(\d\d)(\.\d{1,9})?"), "mdy"),
+_CLOCK = r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)(?P<fraction>\.\d{1,9})?"
+_STAMPS = (
+    re.compile(r"(?P<year>\d{4})([-/]?)(?P<month>\d\d)\2(?P<day>\d\d)[- T]" + _CLOCK),
+    re.compile(r"(?P<month>\d\d)([-/])(?P<day>\d\d)\2(?P<year>\d{4})[- ]" + _CLOCK),
 )
 
 
@@ -112,28 +111,15 @@ def parse_time(text: str) -> float | None:
     >>> parse_time("1970/01/02 00:00:00.500"), parse_time("19700101-00:00:01.00"), parse_time("01-01-1970 00:01:00")
     (86400.5, 1.0, 60.0)
     """
-    for pattern, order in _STAMPS:
-        if match := pattern.match(text):
-            seconds = _parse_second(order, *map(int, match.groups()[:6]))
-            return None if seconds is None else seconds + float(match[7] or 0)
-    return None
-
-
-@lru_cache(maxsize=64)
-def _parse_second(
-    order: str, first: int, second: int, third: int, hour: int, minute: int, seconds: int
-) -> int | None:
-    year, month, day = (first, second, third) if order == "ymd" else (third, first, second)
-    if not (
-        1970 <= year < 10000
-        and 1 <= month <= 12
-        and 1 <= day <= 31
-        and hour < 24
-        and minute < 60
-        and seconds < 61
-    ):
+    match = next(filter(None, (pattern.match(text) for pattern in _STAMPS)), None)
+    if match is None:
         return None
-    return timegm((year, month, day, hour, minute, seconds))
+    fields = {key: int(match[key]) for key in ("year", "month", "day", "hour", "minute", "second")}
+    try:
+        seconds = datetime(**fields, tzinfo=timezone.utc).timestamp()  # type: ignore[arg-type]
+    except ValueError:
+        return None
+    return seconds + float(match["fraction"] or 0)
 
 
 # tegrastats

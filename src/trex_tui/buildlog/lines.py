@@ -6,7 +6,6 @@ or Python's logging add in front of that varies without limit, and is learned fr
 
 from __future__ import annotations
 
-import calendar
 import codecs
 import re
 from collections import Counter
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from trex_tui.artifacts.open import COPY_AGAIN, PIECE_BYTES, PackedError, open_bytes, read_piece, unpack
+from trex_tui.artifacts.sensors import parse_time
 from trex_tui.errors import ArtifactError, describe_os_error
 
 # --- prefixes ----------------------------------------------------------------------------------------------------------
@@ -94,14 +94,14 @@ def parse_prefix(line: str) -> Prefix:
         is_library = bool(match["library"] or match["python"])
         level = match["level"] or match["python"] or ""
         return Prefix(
-            level, is_library, _parse_stamp(match["stamp"]), line[match.end() :], line[: match.start()]
+            level, is_library, _parse_date(match["stamp"]), line[match.end() :], line[: match.start()]
         )
     if line[:1] in _BEGINNINGS:
         for form in _FORMS:
             if match := form.match(line):
                 groups = match.groupdict()
                 level = (groups.get("level") or "I").upper()
-                stamp = parse_date(groups["date"]) if groups.get("date") else None
+                stamp = _parse_date(groups["date"]) if groups.get("date") else None
                 return Prefix(
                     _LETTERS.get(level, level), groups.get("library") is not None, stamp, line[match.end() :]
                 )
@@ -112,23 +112,10 @@ _BEGINNINGS = frozenset("[0123456789") | {word[0] for word in _LETTERS}
 
 
 @lru_cache(maxsize=64)
-def _parse_stamp(stamp: str) -> int | None:
-    """Return the seconds since 1970 of `MM/DD/YYYY-HH:MM:SS`, in the time zone of the log; None for an invalid date."""
-    return _seconds(int(stamp[6:10]), int(stamp[:2]), int(stamp[3:5]), stamp[11:])
-
-
-def parse_date(date: str) -> int | None:
-    """Return the seconds of `YYYY-MM-DD HH:MM:SS` likewise."""
-    return _seconds(int(date[:4]), int(date[5:7]), int(date[8:10]), date[11:])
-
-
-def _seconds(year: int, month: int, day: int, clock: str) -> int | None:
-    hour, minute, second = map(int, clock.split(":"))
-    if not (
-        1 <= month <= 12 and 1 <= day <= 31 and year >= 1970 and hour < 24 and minute < 60 and second < 61
-    ):
-        return None
-    return calendar.timegm((year, month, day, hour, minute, second))
+def _parse_date(text: str) -> int | None:
+    """Return the seconds since 1970 of a date and time, in the time zone of the log; None for an invalid date."""
+    seconds = parse_time(text)
+    return None if seconds is None else int(seconds)
 
 
 # --- what other programs add -------------------------------------------------------------------------------------------
