@@ -38,8 +38,6 @@ def _section(rule: Rule) -> Iterator[str]:
         if any(alternatives):
             joined = " *Else:* ".join(escape_markdown(text) for text in alternatives)
             yield f"- *{label}:* {joined}"
-    if rule.thresholds:
-        yield f"- *Thresholds:* {', '.join(f'`{name} = {value:g}`' for name, value in rule.named_thresholds.items())}"
     if rule.columns:
         yield f"- *Reads:* {', '.join(f'`{name}`' for name in rule.columns)}"
     if rule.references:

@@ -96,11 +96,9 @@ def queries(latencies: Sequence[float], **more: float) -> list[dict[str, float]]
     return [timing_row(300.0 + 2.0 * place, one) | more for place, one in enumerate(latencies)]
 
 
-def check(
-    rule: str, engine: Engine, thresholds: Mapping[str, float] | None = None
-) -> tuple[list[Finding], list[NotChecked]]:
+def check(rule: str, engine: Engine) -> tuple[list[Finding], list[NotChecked]]:
     """What a rule finds, and what it did not check. Each says which rule it is of, and savings are possible."""
-    context = Context(engine, dict(thresholds or {}))
+    context = Context(engine)
     told = list(RULES[rule].look(context))
     assert all((one.rule if isinstance(one, NotChecked) else one.rule.id) == rule for one in told)
     findings = [with_remedy(one, context) for one in told if isinstance(one, Finding)]
@@ -124,16 +122,16 @@ def sound(finding: Finding, engine: Engine) -> None:
     assert "\x1b" not in finding.message
 
 
-def only(rule: str, engine: Engine, thresholds: Mapping[str, float] | None = None) -> Finding:
+def only(rule: str, engine: Engine) -> Finding:
     """The one finding of a rule."""
-    findings, _ = check(rule, engine, thresholds)
+    findings, _ = check(rule, engine)
     assert len(findings) == 1, [one.message for one in findings]
     return findings[0]
 
 
-def silent(rule: str, engine: Engine, thresholds: Mapping[str, float] | None = None) -> None:
+def silent(rule: str, engine: Engine) -> None:
     """The rule looked, everywhere, and found nothing."""
-    assert check(rule, engine, thresholds) == ([], [])
+    assert check(rule, engine) == ([], [])
 
 
 def unchecked(rule: str, engine: Engine) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lint_kit_small import TENSOR_CORES, check, convolution, engine_of, image, only, silent, unchecked
-from trex_tui.api import load_engine
+from lint_kit_small import convolution, engine_of, image, only, silent, unchecked
 from trex_tui.artifacts.kinds import FileKind
 from trex_tui.lint.rule import FindingSeverity
 
@@ -88,52 +86,9 @@ def test_options_of_a_run_that_loads_say_nothing_of_the_build() -> None:
     assert "no build options" in unchecked("BUILD003", loaded)
 
 
-@pytest.mark.parametrize(
-    ("options", "severity"),
-    [
-        ({"BuilderOptimizationLevel": "0"}, FindingSeverity.INFO),
-        ({"MaxTactics": "5"}, FindingSeverity.INFO),
-        ({"Heuristic": "Enabled"}, FindingSeverity.INFO),
-        ({"Tactic sources": "cublas [OFF], cublasLt [OFF]"}, FindingSeverity.INFO),
-        ({"avgTiming": "1"}, FindingSeverity.INFO),
-        ({"Sparsity": "Enabled"}, FindingSeverity.INFO),
-        ({"Version Compatible": "Enabled"}, FindingSeverity.WARNING),
-        ({"Refit": "Enabled", "MaxTactics": "5"}, FindingSeverity.INFO),
-    ],
-    ids=lambda value: next(iter(value)) if isinstance(value, dict) else value.value,
-)
-def test_limited_search(options: dict[str, str], severity: FindingSeverity) -> None:
-    found = only("BUILD004", built(options))
-    assert found.severity is severity
-    assert set(found.evidence) == set(options)
-
-
-def test_search_as_it_should_be(tmp_path: Path) -> None:
-    usual = {
-        "Tactic sources": "Using default tactic sources",
-        "Refit": "Disabled",
-        "avgTiming": "8",
-        "Heuristic": "Disabled",
-    }
-    silent("BUILD004", built(usual))
-    silent("BUILD004", built({"BuilderOptimizationLevel": "-1"}))
-    sparse = [
-        convolution("conv", image("x"), image("y"), TacticName=TENSOR_CORES.replace("_tensor", "_sptensor"))
-    ]
-    silent("BUILD004", built({"Sparsity": "Enabled"}, sparse))
-    assert (
-        only("BUILD004", logged(tmp_path, "--onnx=a --hardwareCompatibilityLevel=ampere+")).severity
-        is FindingSeverity.WARNING
-    )
-    silent("BUILD004", logged(tmp_path, "--onnx=a --hardwareCompatibilityLevel=none"))
-    assert "no build options" in unchecked("BUILD004", engine_of(LAYERS))
-
-
 def test_incomplete_layer_information() -> None:
     names = only("BUILD005", engine_of([{"Name": "a"}], names_only=True))
     assert "names only" in names.message
-    bare = [convolution("conv", image("x", dtype="Half"), image("y", dtype="Half"))]
-    assert "types only" in only("BUILD005", engine_of(bare, ["x", "y"])).message
     dynamic = [*LAYERS, convolution("next", image("y"), image("z", size=-1))]
     found = only("BUILD005", engine_of(dynamic, ["x", "z"]))
     assert found.layers == (1,)
@@ -167,16 +122,3 @@ REAL = [
         {"BUILD001", "BUILD003"},
     ),
 ]
-
-
-@pytest.mark.parametrize(("graph", "log", "rules"), REAL, ids=[name.split("_")[0] for name, _, _ in REAL])
-def test_real_logs(artifacts: Path, tmp_path: Path, graph: str, log: str, rules: set[str]) -> None:
-    shutil.copy(artifacts / "names-only" / graph, tmp_path / "net.graph.json")
-    shutil.copy(artifacts / "logs" / log, tmp_path / "net.build.log")
-    engine = load_engine(tmp_path)
-    found = {
-        rule
-        for rule in ("BUILD001", "BUILD002", "BUILD003", "BUILD004", "BUILD005")
-        if check(rule, engine)[0]
-    }
-    assert found == rules

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import re
 import sys
 from collections.abc import Iterator
@@ -16,19 +15,17 @@ from helpers import REPOSITORY
 from linting_kit import engine_of, rule, rule_set
 from trex_tui.analysis.columns import ALL_COLUMNS
 from trex_tui.errors import Severity, TrexError
-from trex_tui.lint.config import LintConfig
 from trex_tui.lint.rules import FAMILIES, GROUP, ID, RULES, collect, load_rules
 from trex_tui.lint.run import run_rules
 
 PLUGIN = """
 from trex_tui.lint.rule import INFO, Rule, finding
 
-def _check(context, least=0.0, most=0.0):
-    yield finding(f"It is ours: {least:g} {most:g}.")
+def _check(context):
+    yield finding("It is ours.")
 
 def rule(rule_id):
-    limits = {"least": 2.5, "most": 7} if rule_id == "OURS001" else {}
-    return Rule(rule_id, "Ours", INFO, "X.", "Y.", "Z.", (), (), _check, thresholds=limits)
+    return Rule(rule_id, "Ours", INFO, looks_for="X.", why="Y.", remedy="Z.", check=_check)
 
 RULES = (rule("OURS001"), rule("OURS002"))
 ONE = rule("OURS003")
@@ -66,12 +63,6 @@ class TestBuiltIn:
         folder = Path(str(importlib.import_module("trex_tui.lint.rules").__file__)).parent
         modules = {one.check.__module__.rpartition(".")[2] for one in RULES if one.family != "OK"}
         assert modules == {path.stem for path in folder.glob("*.py")} - {"__init__"}
-
-    def test_thresholds_are_arguments_of_their_rule(self) -> None:
-        for one in RULES:
-            if one.family != "OK":
-                expected = list(inspect.signature(one.check).parameters)[1:]
-                assert sorted(expected) == sorted(one.thresholds), one.id
 
     def test_a_saving_has_words_and_a_formula(self) -> None:
         for one in RULES:
@@ -144,13 +135,6 @@ class TestOtherPackages:
             assert load_rules().find("ours003").title == "Ours"
         finally:
             load_rules.cache_clear()
-
-    def test_thresholds(self, tmp_path: Path) -> None:
-        found = collect([], [entry("their_rules:ONE"), entry("their_rules")])
-        assert found.thresholds == {"OURS001.least": 2.5, "OURS001.most": 7.0}
-        config = LintConfig(select=("OURS001",), thresholds={"OURS001.least": 4.0, "OTHER001.most": 9.0})
-        (judged,) = run_rules(engine_of(tmp_path, 1.0), config, found).findings
-        assert (judged.message, judged.rule.id) == ("It is ours: 4 7.", "OURS001")
 
 
 def test_the_rule_of_the_documentation_works(tmp_path: Path) -> None:

@@ -21,14 +21,13 @@ LAYERS = chain("a", "b", "c")
 def test_few_iterations() -> None:
     one = only("MEASURE001", engine_of(LAYERS, times=[0.001024, 0.002048, 0.003072], iterations=1))
     assert one.severity is FindingSeverity.WARNING
-    assert "100 % of the times" in one.message
+    assert "100 % are multiples" in one.message
     assert "single samples" in one.message
     few = only("MEASURE001", engine_of(LAYERS, times=[1.0, 1.0, 1.0], iterations=80))
     assert few.severity is FindingSeverity.INFO
     assert "means of few samples" in few.message
     silent("MEASURE001", engine_of(LAYERS, times=[1.0, 1.0, 1.0], iterations=90))  # a quarter of a second
     silent("MEASURE001", engine_of(LAYERS, times=[0.1, 0.1, 0.1], iterations=100))
-    assert only("MEASURE001", engine_of(LAYERS, times=[0.1, 0.1, 0.1]), {"MEASURE001.iterations": 1000})
     assert "--exportProfile" in unchecked("MEASURE001", engine_of(LAYERS))
 
 
@@ -113,7 +112,6 @@ def test_means_far_above_medians(tmp_path: Path) -> None:
     assert found.layers == (0, 2)
     assert "4.5 ms" in found.message
     assert "3.4 ms" in found.message
-    silent("MEASURE005", engine, {"MEASURE005.ratio": 1.4})
     silent("MEASURE005", engine_of(LAYERS, times=[1.0, 2.0, 3.0]))
     assert "--exportProfile" in unchecked("MEASURE005", engine_of(LAYERS))
 

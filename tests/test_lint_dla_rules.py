@@ -48,7 +48,8 @@ def test_crossings() -> None:
     found = only("DLA002", engine_of(layers, ["x", "y"], times=[0.1, 1.0, 0.2, 1.0]))
     assert "2 DLA blocks, 4 crossings" in found.message
     assert found.savings_ms == {0: 0.1}
-    assert found.layers == (0, 1, 3)
+    assert found.layers == (0, 1, 2, 3)
+    assert "between the blocks run 'middle' on the GPU" in found.message
     silent("DLA002", engine_of(layers[:3], ["x", "c"], times=[0.1, 1.0, 0.2]))
 
 
@@ -63,9 +64,3 @@ def test_copies_that_a_profile_names() -> None:
     ]
     found = only("DLA002", engine_of(None, profile=rows))
     assert found.savings_ms == {0: 0.1, 3: 0.2, 4: 0.05}
-
-
-def test_no_layers() -> None:
-    silent("DLA001", engine_of(None))
-    for rule in ("DLA002", "DLA003"):
-        assert "--exportLayerInfo" in unchecked(rule, engine_of(None))

@@ -29,72 +29,6 @@ GEMV = "sm50_xmma_cublas_gemvx_f16f16_f32_f32_tn_n_int32_unit_n_launch_param4x32
 SPLIT_K = TC16 + "_splitK4"
 
 
-class TestCudaCores:
-    def test_gemm(self, tmp_path: Path) -> None:
-        engine = engine_of(tmp_path, [gemm("slow", "a", "b", tactic=SIMT)], [1.0])
-        (found,) = findings(engine, "GEMM001")
-        assert 0.9 < (found.saving_ms or 0) < 1.0
-
-    def test_attention(self, tmp_path: Path) -> None:
-        heads = [tensor(name, 8, 1024, 64) for name in "qkv"]
-        raw = layer("mha", "kgen_mha", heads, [tensor("o", 8, 1024, 64)], TacticName=SIMT)
-        assert len(findings(engine_of(tmp_path, [raw], [1.0]), "GEMM001")) == 1
-
-    @pytest.mark.parametrize(
-        "near",
-        [
-            gemm("tensor cores", "a", "b"),
-            gemm("one row", "a", "b", rows=1, tactic=GEMV),
-            gemm("one column", "a", "b", columns=1, tactic=GEMV),
-            gemm("three by three", "a", "b", rows=4096, columns=3, inner=3, tactic=SIMT),
-            gemm("single", "a", "b", tactic="ampere_sgemm_32x32_sliced1x4_relu_tn_v1", dtype="Float"),
-        ],
-        ids=lambda raw: raw["Name"],
-    )
-    def test_near_misses(self, tmp_path: Path, near: dict[str, object]) -> None:
-        engine = engine_of(tmp_path, [near], [1.0])
-        assert findings(engine, "GEMM001") == []
-        assert not_checked(engine, "GEMM001") == []
-
-    def test_unknown_tactic(self, tmp_path: Path) -> None:
-        engine = engine_of(tmp_path, [gemm("?", "a", "b", tactic="something_new")], [1.0])
-        assert findings(engine, "GEMM001") == []
-        assert [one.layers for one in not_checked(engine, "GEMM001")] == [1]
-
-
-class TestAlignment:
-    def test_one_finding_for_each_shape(self, tmp_path: Path) -> None:
-        layers = [gemm(f"head{place}", "a", f"h{place}", columns=50) for place in range(3)]
-        layers.append(gemm("other", "a", "o", columns=11))
-        found = findings(engine_of(tmp_path, layers, [1.0] * 4), "GEMM002")
-        assert [one.layers for one in found] == [(0, 1, 2), (3,)]
-        assert found[0].savings_ms[0] == pytest.approx(1 - 50 / 56)
-        assert "N = 50" in found[0].message
-        assert "K" not in found[0].message.split(",")[0]
-
-    @pytest.mark.parametrize(
-        "near",
-        [
-            gemm("aligned", "a", "b", columns=48),
-            gemm("CUDA cores", "a", "b", columns=50, tactic=SIMT),
-            gemm("one row", "a", "b", rows=1, columns=50),
-            gemm("one column", "a", "b", columns=1),
-        ],
-        ids=lambda raw: raw["Name"],
-    )
-    def test_near_misses(self, tmp_path: Path, near: dict[str, object]) -> None:
-        assert findings(engine_of(tmp_path, [near], [1.0]), "GEMM002") == []
-
-    def test_too_short_to_matter(self, tmp_path: Path) -> None:
-        layers = [gemm("odd", "a", "b", columns=50), gemm("large", "a", "c")]
-        assert findings(engine_of(tmp_path, layers, [0.0004, 1.0]), "GEMM002") == []
-
-    def test_unknown_sizes(self, tmp_path: Path) -> None:
-        engine = engine_of(tmp_path, [gemm("?", "a", "b", rows=-1, columns=50)], [1.0])
-        assert findings(engine, "GEMM002") == []
-        assert "dynamic" in not_checked(engine, "GEMM002")[0].reason
-
-
 class TestReadingWeights:
     def test_bound_by_its_weights(self, tmp_path: Path) -> None:
         # 32 MiB at 1.935 TB/s take 0.0173 ms.
@@ -143,14 +77,6 @@ def wave_conv(name: str, **more: object) -> dict[str, object]:
 
 
 class TestWaves:
-    def test_a_last_wave_of_a_few_tiles(self, tmp_path: Path) -> None:
-        engine = engine_of(tmp_path, [wave_conv("x"), wave_conv("y")], [1.0, 2.0], device=RTX_3090)
-        (found,) = findings(engine, "GEMM004")
-        assert found.layers == (0, 1)
-        assert found.confidence is Confidence.LOW
-        assert "98 tiles on 82 SMs = 1.20 waves" in found.message
-        assert found.savings_ms[1] == pytest.approx(2.0 * (1 - 98 / 164))
-
     @pytest.mark.parametrize(
         "more",
         [

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from helpers import ARTIFACTS
-from lint_kit_small import check, convolution, engine_of, image, layer, only, reformat, silent, unchecked
+from lint_kit_small import check, convolution, engine_of, image, layer, only, silent, unchecked
 from trex_tui.api import load_engine
 from trex_tui.artifacts.kinds import FileKind
 from trex_tui.engine.model import Engine
 from trex_tui.lint.rule import FindingSeverity
 from trex_tui.lint.run import run_rules
 
-LOG_RULES = ("BUILD001", "BUILD006", "BUILD007", "PREC004", "PREC005")
+LOG_RULES = ("BUILD001", "PREC004")
 STAMP = "[11/21/2026-10:00:00]"
 BANNER = (
     "&&&& RUNNING TensorRT.trtexec [TensorRT v8601] # trtexec --onnx=net.onnx --verbose --saveEngine=net.plan"
@@ -105,12 +105,10 @@ def test_tactics_beyond_the_workspace(tmp_path: Path) -> None:
     messages = tuned("conv", *tried("conv", FLOAT, 1.0, others=(skipped(3 << 30), skipped(2 << 30))))
     found = only("BUILD001", logged(tmp_path, verbose(*messages)))
     assert found.message == (
-        "2 tactics for 1 layer were skipped, workspace too small: they need up to 3.00 GiB of scratch "
-        "memory; workspace: 1.00 GiB."
+        "2 tactics for 1 layer skipped for scratch memory of up to 3.00 GiB: workspace too small (1.00 GiB)."
     )
     assert (found.layers, found.stated_severity, found.saving_ms) == ((0,), None, None)
     assert "workspace:3072 (MiB)" in found.remedy
-    assert dict(found.evidence)["requests_by_layer"] == f"conv: {3 << 30}"
     silent("BUILD001", logged(tmp_path, verbose(*tuned("conv", *tried("conv", FLOAT, 1.0)))))
 
 
@@ -118,7 +116,8 @@ def test_what_no_device_of_this_size_grants_is_no_warning(tmp_path: Path) -> Non
     messages = tuned("conv", *tried("conv", FLOAT, 1.0, others=(skipped(7 << 30),)))
     found = only("BUILD001", logged(tmp_path, verbose(*messages, memory_mib=8192)))
     assert found.severity is FindingSeverity.INFO
-    assert "it needs 7.00 GiB of scratch memory, most of the device's 8.00 GiB" in found.message
+    assert "up to 7.00 GiB" in found.message
+    assert "device memory too (8.00 GiB)" in found.message
     messages = tuned("conv", *tried("conv", FLOAT, 1.0, others=(skipped(7 << 30), skipped(2 << 30))))
     assert only("BUILD001", logged(tmp_path, verbose(*messages, memory_mib=8192))).stated_severity is None
 
@@ -156,7 +155,7 @@ def test_a_device_without_free_memory_is_another_matter(tmp_path: Path) -> None:
     messages = tuned("conv", *tried("conv", FLOAT, 1.0, others=(ran_out, skipped(2 << 30))))
     (workspace, device), reasons = check("BUILD001", logged(tmp_path, verbose(*messages)))
     assert "workspace" in workspace.message
-    assert "device out of memory with 1.00 GiB free: it needs 4.00 GiB" in device.message
+    assert "up to 4.00 GiB: device out of memory (1.00 GiB free)" in device.message
     assert reasons == []
 
 
@@ -187,10 +186,10 @@ def test_what_myelin_needs_is_not_what_it_was_given(tmp_path: Path) -> None:
     for others, words, remedy in (
         (
             (MYELIN[0], need, MYELIN[1]),
-            "it needs 1.15 MiB of scratch",
+            "of up to 1.15 MiB",
             "--memPoolSize=workspace:2 (MiB) or more",
         ),
-        (MYELIN, "the log does not state how much it needs", "Build without a workspace limit"),
+        (MYELIN, "of unknown size", "Build without a workspace limit"),
     ):
         messages = tuned("{ForeignNode[a...b]}", *tried("{ForeignNode[a...b]}", FLOAT, 1.0, others=others))
         found = only("BUILD001", logged(tmp_path, verbose(*messages)))
@@ -202,8 +201,8 @@ def test_what_fits_the_workspace_was_left_out_because_the_device_was_full(tmp_pa
     full = MYELIN[1].replace("2688", str(1 << 20))
     messages = tuned("conv", *tried("conv", FLOAT, 1.0, others=(skipped(3 << 30), full)))
     (workspace, device), _ = check("BUILD001", logged(tmp_path, verbose(*messages)))
-    assert "it needs 3.00 GiB of scratch memory; workspace: 1.00 GiB" in workspace.message
-    assert "device out of memory: it needs 1.00 MiB" in device.message
+    assert "up to 3.00 GiB: workspace too small (1.00 GiB)" in workspace.message
+    assert "up to 1.00 MiB: device out of memory" in device.message
 
 
 # BUILD003
@@ -234,36 +233,7 @@ def test_the_log_says_that_the_cache_is_local(tmp_path: Path) -> None:
 # BUILD006
 
 
-def test_choices_by_chance(tmp_path: Path) -> None:
-    def timed(second_ms: float) -> Engine:
-        return logged(tmp_path, verbose(*tuned("conv", *tried("conv", FLOAT, 1.0, second_ms, 2.0))))
-
-    found = only("BUILD006", timed(1.019))
-    assert found.layers == (0,)
-    assert found.saving_ms is None
-    assert found.message == (
-        "1 of 1 layer with a second tactic was decided by less than 2 % (noise); closest: 'conv', 1.9 %."
-    )
-    silent("BUILD006", timed(1.021))
-    assert only("BUILD006", timed(1.04), {"BUILD006.margin_pct": 5.0})
-    alone = logged(tmp_path, verbose(*tuned("conv", *tried("conv", FLOAT, 1.0))))
-    assert "two timed tactics" in unchecked("BUILD006", alone)
-
-
 # BUILD007
-
-
-def test_a_layer_that_the_build_waits_for(tmp_path: Path) -> None:
-    def took(seconds: float, whole: float) -> Engine:
-        messages = tuned("conv", *tried("conv", FLOAT, 1.0)[:-1], seconds=seconds)
-        ended = f"[I] Engine built in {whole} sec."
-        return logged(tmp_path, verbose(*messages, ended))
-
-    found = only("BUILD007", took(30.0, 100.0))
-    assert found.layers == (0,)
-    assert found.message == "Tuning 'conv' took 30 s for 1 tactic, 30 % of the build."
-    silent("BUILD007", took(19.0, 100.0))
-    silent("BUILD007", took(9.0, 10.0))
 
 
 # PREC004
@@ -309,29 +279,6 @@ def test_a_non_conforming_implementation(tmp_path: Path) -> None:
 
 
 # PREC005
-
-
-def test_a_precision_that_lost_by_a_hair(tmp_path: Path) -> None:
-    def against(half_ms: float, **more: Any) -> Engine:
-        combinations = [*tried("conv", FLOAT, 1.0), *tried("conv", HALF, 3.0, half_ms, chosen=2)]
-        return logged(tmp_path, verbose(*tuned("conv", *combinations)), **more)
-
-    found = only("PREC005", against(1.04))
-    assert found.layers == (0,)
-    assert "FP16 was 4 % slower" in found.message
-    assert "each tactic alone" in found.message
-    assert "FP16 was 4 % faster" in only("PREC005", against(0.96)).message
-    silent("PREC005", against(1.06))
-    assert only("PREC005", against(1.06), {"PREC005.margin_pct": 10.0})
-    layers = [single(), reformat("r", image("y"), image("z"))]
-    assert only("PREC005", against(1.04, layers=layers, times=[1.0, 99.0]))
-    silent("PREC005", against(1.04, layers=layers, times=[1.0, 999.0]))
-
-
-def test_a_precision_that_was_taken_is_not_lost(tmp_path: Path) -> None:
-    combinations = [*tried("conv", FLOAT, 1.01), *tried("conv", HALF, 1.0)]
-    half = convolution("conv", image("x"), image("y"), **KERNEL)
-    silent("PREC005", logged(tmp_path, verbose(*tuned("conv", *combinations)), [half]))
 
 
 # DLA001
@@ -423,16 +370,16 @@ def test_what_trtexec_says_of_its_own_run(tmp_path: Path) -> None:
 
 COUNTS = {
     "trt10.16.1_H100_build_verbose_onnx_fp16_dynshape": {
-        "BUILD001": 1, "BUILD002": 1, "BUILD003": 1, "BUILD006": 1, "PREC004": 2,
+        "BUILD001": 1, "BUILD002": 1, "BUILD003": 2, "PREC004": 2,
     },
     "trt10.16.1_H100_dumpProfile_noSeparate": {"MEASURE004": 1},
     "trt10.16.1_H100_loadEngine_cudagraph_verbose": {},
     "trt10.16.1_H100_skipInference_dumpLayerInfo_detailed": {"BUILD003": 1, "PREC003": 1},
     "trt8.4.1_GTX1070_build_verbose_fp16_dynshape": {
-        "BUILD001": 1, "BUILD003": 1, "BUILD006": 1, "PREC003": 1,
+        "BUILD001": 1, "BUILD003": 2,
     },
     "trt8.6.0_RTX3090_build_verbose_fp16_dynshape_skipInference": {  # with the log of the run of the same engine
-        "BUILD003": 1, "BUILD006": 1, "MEASURE002": 1, "PREC004": 2,
+        "BUILD003": 2, "MEASURE002": 1, "PREC004": 2,
     },
 }  # fmt: skip
 IDS = {
@@ -469,4 +416,4 @@ def test_counts_on_real_logs(name: str) -> None:
         size = re.search(r"--memPoolSize=workspace:(\d+) \(MiB\)", skips.remedy)
         assert size is not None
         assert int(size[1]) << 20 >= most > (int(size[1]) - 1) << 20
-        assert "workspace: 1.00 KiB" in skips.message
+        assert "too small (1.00 KiB)" in skips.message

@@ -14,7 +14,6 @@ from lint_kit import (
     conv,
     engine_of,
     findings,
-    gemm,
     kernel,
     not_checked,
     reformat,
@@ -133,7 +132,6 @@ class TestFloatResult:
         assert severity("PREC002", found) is FindingSeverity.WARNING
         # Half of the 12.8 MB written, over 1.935 TB/s, and the Q.
         assert found.savings_ms == {0: pytest.approx(32 * 64 * 56 * 56 / 1.93536e9), 1: 0.5}
-        assert findings(engine, "QDQ002") == [], "told once"
 
     def test_behind_a_reformat(self, tmp_path: Path) -> None:
         first, _, second = block()
@@ -146,51 +144,12 @@ class TestFloatResult:
         (found,) = findings(engine_of(tmp_path, layers, [1.0, 0.3, 0.5, 1.0]), "PREC002")
         assert found.layers == (0, 1, 2)
 
-    def test_into_floating_point(self, tmp_path: Path) -> None:
-        """Without a Q behind it the result is wanted in floating point."""
-        layers = [block()[0], conv("half", "b", "d", dtype=FP16_32)]
-        assert findings(engine_of(tmp_path, layers, [1.0, 1.0]), "QDQ002") == []
-
-    def test_a_q_of_one_of_two_readers(self, tmp_path: Path) -> None:
-        layers = [*block(), conv("half", "b", "e", dtype=FP16_32)]
-        (found,) = findings(engine_of(tmp_path, layers, [1.0, 0.5, 1.0, 1.0]), "QDQ002")
-        assert found.layers == (0, 1)
-        assert found.saving_ms is not None
-
-    def test_near_misses(self, tmp_path: Path) -> None:
-        assert findings(engine_of(tmp_path / "1", block(INT8_32), [1.0, 1.0]), "QDQ002") == []
-        last = [
-            conv("last", "a", "b", dtype=INT8_32, out=FP16_32, tactic=TC8),
-            step("NoOp", "NoOp", "b", "output", (FP16_32, FP16_32)),
-        ]
-        assert findings(engine_of(tmp_path / "2", last, [1.0, 0.0], bindings=["output"]), "QDQ002") == []
-        half = [conv("half", "a", "b"), conv("other", "b", "c")]
-        assert findings(engine_of(tmp_path / "3", half, [1.0, 1.0]), "QDQ002") == []
-
-    def test_gemm(self, tmp_path: Path) -> None:
-        first = gemm("g", "a", "b", dtype="Int8")
-        first["Outputs"][0]["Format/Datatype"] = "Half"
-        layers = [first, gemm("h", "b", "c")]
-        assert findings(engine_of(tmp_path, layers, [1.0, 1.0]), "QDQ002") == []
-
 
 def skip(dtype: str) -> dict[str, Any]:
     return tensor("skip", 32, 64, 56, 56, dtype=dtype)
 
 
 class TestResidual:
-    def test_in_halves(self, tmp_path: Path) -> None:
-        """A residual that no layer of the engine wrote, and a result that a float layer reads."""
-        layers = [*block(extra=[skip(FP16_32)]), conv("half", "b", "e", dtype=FP16_32)]
-        engine = engine_of(tmp_path, layers, [1.0, 0.5, 1.0, 1.0])
-        (found,) = findings(engine, "QDQ003")
-        assert found.layers == (0, 1)
-        # Of 1 + 2 + 2 bytes an element, beside the weights, two are saved.
-        assert found.savings_ms[0] == pytest.approx(2 / 5, abs=0.01)
-        assert found.savings_ms[1] == 0.5
-        assert findings(engine, "QDQ002") == [], "told once"
-        assert findings(engine, "PREC002") == [], "another layer needs the value in floating point"
-
     @pytest.mark.parametrize(
         "extra",
         [skip(INT8_32), tensor("bias", 1, 64, 1, 1, dtype=FP16_32)],

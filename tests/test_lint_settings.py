@@ -25,19 +25,13 @@ from trex_tui.lint.config import (
 )
 from trex_tui.lint.rule import FindingSeverity
 
-RULES = rule_set(
-    rule("CONV001"), rule("CONV003", thresholds={"waste_pct": 10.0, "least": 2.5}), rule("OK-TC")
-)
+RULES = rule_set(rule("CONV001"), rule("CONV003"), rule("OK-TC"))
 WHOLE = """
 [lint]
 select = ["conv", "OK-TC"]
 ignore = "CONV001"
 min_severity = "info"
 fail_on = "never"
-
-[lint.thresholds]
-"CONV003.waste_pct" = 15
-CONV003.least = 2.5
 
 [[lint.suppress]]
 rules = ["CONV003"]
@@ -78,7 +72,6 @@ class TestReading:
         assert read(WHOLE) == LintConfig(
             select=("CONV", "OK-TC"),
             ignore=("CONV001",),
-            thresholds={"CONV003.waste_pct": 15.0, "CONV003.least": 2.5},
             min_severity=FindingSeverity.INFO,
             fail_on=None,
             suppressions=(
@@ -120,17 +113,15 @@ class TestReading:
         home = tmp_path / "config" / "trex-tui" / CONFIG_NAME
         home.parent.mkdir(parents=True)
         home.write_text(
-            '[lint]\nselect = ["OK"]\nfail_on = "info"\n[lint.thresholds]\n"CONV003.least" = 1\n'
-            '"CONV003.waste_pct" = 2\n[[lint.suppress]]\nlayers = "a"\nreason = "home"'
+            '[lint]\nselect = ["OK"]\nfail_on = "info"\n[[lint.suppress]]\nlayers = "a"\nreason = "home"'
         )
         Path(PROJECT_NAME).write_text(
             '[tool.trex-tui.lint]\nselect = ["CONV001"]\n[[tool.trex-tui.lint.suppress]]\nlayers = "b"\nreason = "project"'
         )
-        Path(CONFIG_NAME).write_text('[lint]\nselect = ["CONV"]\nthresholds = {"CONV003.least" = 3}')
+        Path(CONFIG_NAME).write_text('[lint]\nselect = ["CONV"]')
         found = find_config(RULES)
         assert found.select == ("CONV",)
         assert found.fail_on is FindingSeverity.INFO
-        assert found.thresholds == {"CONV003.least": 3.0, "CONV003.waste_pct": 2.0}
         assert [one.reason for one in found.suppressions] == ["home", "project"]
 
     def test_one_file_alone(self, tmp_path: Path) -> None:
@@ -155,15 +146,6 @@ class TestReading:
             ),
             ('[lint]\nfail_on = ["error"]', "lint.fail_on: "),
             ('[lint]\nfail_on = "good"', "lint.fail_on: good is invalid; use one of"),
-            ("[lint]\nthresholds = 3", "lint.thresholds must be a table"),
-            ('[lint.thresholds]\n"CONV003.wast_pct" = 3', "did you mean CONV003.waste_pct"),
-            ("[lint.thresholds]\nnothing = 3", "no threshold 'nothing'; `trex-tui lint --explain ID`"),
-            (
-                '[lint.thresholds]\n"CONV003.least" = "much"',
-                ":2: lint.thresholds.CONV003.least: CONV003.least = much is not a number; write one without quotes",
-            ),
-            ('[lint.thresholds]\n"CONV003.least" = true', "CONV003.least = True is not a number"),
-            ('[lint.thresholds]\n"CONV003.least" = nan', "CONV003.least = nan is not a number"),
             ("[lint]\nsuppress = 3", ":2: lint.suppress must be tables; write [[lint.suppress]]"),
             ('[[lint.suppress]]\nlayers = "a"', "lint.suppress[1]: reason is missing"),
             (
@@ -211,7 +193,6 @@ class TestWriting:
             b"# no newline at the end",
             b'[lint]\r\nselect = ["CONV"]  # \xc3\xa4\r\n',
             b'[[lint.suppress]]\nrules = ["OK"]\nreason = "x"\n\n\n',
-            b"[lint.thresholds]\nCONV003.least = 3",
             b"",
         ],
     )
@@ -226,7 +207,7 @@ class TestWriting:
         assert found.suppressions[: len(kept.suppressions)] == kept.suppressions
         assert [one.reason for one in found.suppressions[-2:]] == ["one", "two"]
         assert found.suppressions[-1] == second
-        assert (found.select, found.thresholds) == (kept.select, kept.thresholds)
+        assert found.select == kept.select
         added = path.read_bytes()[len(before) :]
         assert added.count(b"\r\n") == (added.count(b"\n") if b"\r\n" in before else 0)
 
@@ -313,9 +294,9 @@ top = 1
 [lint]
 select = ["A"]
   "quoted key" = 2
-[lint.thresholds]
-CONV003.waste_pct = 3
-"CONV004.waste_pct" = 4
+[lint.other]
+a.b = 3
+"c.d" = 4
 [[lint.suppress]]
 reason = "a"
 [[ lint . suppress ]]
@@ -332,8 +313,8 @@ peak_tflops = { fp16 = 1 }
         ("lint", 3),
         ("lint.select", 4),
         ("lint.quoted key", 5),
-        ("lint.thresholds.CONV003.waste_pct", 7),
-        ("lint.thresholds.CONV004.waste_pct", 8),
+        ("lint.other.a.b", 7),
+        ("lint.other.c.d", 8),
         ("lint.suppress[1].reason", 10),
         ("lint.suppress[2].layers", 12),
         ("lint.suppress[2].rules", 11),

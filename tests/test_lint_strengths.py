@@ -19,7 +19,6 @@ from lint_kit_small import (
     kernel,
     layer,
     matrix,
-    noop,
     only,
     pointwise,
     queries,
@@ -66,25 +65,6 @@ def test_fused_activations() -> None:
     silent("OK-ACT", engine_of([alone], ["y", "z"]))
 
 
-def test_residuals() -> None:
-    added = convolution("conv", image("x"), image("y"), image("skip"))
-    assert only("OK-RES", engine_of([added], ["x", "skip", "y"])).layers == (0,)
-    silent(
-        "OK-RES",
-        engine_of([convolution("conv", image("x"), image("y"), image("skip", size=1))], ["x", "skip", "y"]),
-    )
-
-
-def test_residuals_are_no_praise_beside_separate_sums() -> None:
-    added = convolution("conv", image("x"), image("y"), image("skip"))
-    int8 = [image("p", dtype="Int8"), image("q", dtype="Int8")]
-    apart = {
-        **kernel("sum", "CastMulCastMulAddReluMulMinMaxRounCast", int8, image("z", dtype="Int8")),
-        "Name": "__myl_CastMulCastMulAddReluMulMinMaxRounCast_myl1_1",
-    }
-    silent("OK-RES", engine_of([added, apart], ["x", "skip", "y", "p", "q", "z"]))
-
-
 def test_little_movement() -> None:
     copy = reformat("r", image("y"), image("z", dtype=LINEAR))
     assert "2.9 %" in only("OK-FMT", engine_of([CONV, copy], ["x", "z"], times=[1.0, 0.03])).message
@@ -101,11 +81,6 @@ def test_fused_attention() -> None:
         TacticName="_gemm_mha_v2_0x1",
     )
     assert only("OK-ATTN", engine_of([mha], ["q", "k", "v", "y"])).layers == (0,)
-    twice = [
-        gemm(f"p{one}", [matrix("x", 8, 128, 64), matrix(f"w{one}", 8, 64, 64)], matrix(one, 8, 128, 64))
-        for one in "qk"
-    ]
-    silent("OK-ATTN", engine_of([*twice, mha], ["x", "v", "y"]))
 
 
 def quantized(name: str, source: str, target: str, dtype: str = "Int8") -> dict[str, Any]:
@@ -143,26 +118,12 @@ def at_bandwidth(share: float) -> Any:
     return engine_of([copy], ["x", "y"], times=[size / 1e8 / share], device=DEVICE)
 
 
-def test_bandwidth() -> None:
-    assert "80 %" in only("OK-BW", at_bandwidth(0.8)).message
-    silent("OK-BW", at_bandwidth(0.7))
-    silent("OK-BW", at_bandwidth(1.5))  # out of the cache
-
-
 def test_steady() -> None:
     latencies = [1.0 + 0.001 * (place % 7) for place in range(200)]
     assert "200 queries" in only("OK-STABLE", engine_of([CONV], rows=queries(latencies))).message
     latencies[::40] = [1.2] * 5
     silent("OK-STABLE", engine_of([CONV], rows=queries(latencies)))
     silent("OK-STABLE", engine_of([CONV], rows=queries([1.0] * 5)))
-
-
-def test_measured_layer_by_layer() -> None:
-    layers = [CONV, noop("n", image("y"), image("z"))]
-    assert "500 iterations" in only("OK-MEASURE", engine_of(layers, times=[1.0, 0.0])).message
-    silent("OK-MEASURE", engine_of(layers, times=[1.0, 0.0], iterations=50))
-    silent("OK-MEASURE", engine_of(layers, times=[1.0, None]))
-    silent("OK-MEASURE", engine_of(layers, profile=[("conv", 1.0), ("n", 0.0), ("z", 1.0)]))
 
 
 def enqueued(milliseconds: float, times: list[float]) -> Any:

@@ -336,24 +336,6 @@ class TestChoice:
         config = LintConfig(select=select, ignore=ignore)
         assert list(run(engine_of(tmp_path, 1.0), config, rules).rules) == wanted
 
-    def test_each_looks_through_an_engine_once(self, tmp_path: Path) -> None:
-        looked: list[Context] = []
-
-        def check(context: Context) -> Iterator[Finding]:
-            looked.append(context)
-            yield finding("AAA001", 0)
-
-        counted = dataclasses.replace(rule("AAA001"), check=check)
-        context = Context(engine_of(tmp_path, 1.0))
-        assert list(counted.look(context)) == list(counted.look(context)) != []
-        assert looked == [context]
-
-    def test_thresholds_reach_the_rule(self, tmp_path: Path) -> None:
-        rules = [rule("AAA001", check=lambda _, n: [finding("AAA001")] * int(n), thresholds={"n": 1})]
-        engine = engine_of(tmp_path, 1.0)
-        assert len(run(engine, rules=rules).findings) == 1
-        assert len(run(engine, LintConfig(thresholds={"AAA001.n": 3}), rules).findings) == 3
-
     def test_only_what_is_about_some_layers(self, tmp_path: Path) -> None:
         engine = engine_of(tmp_path, 1.0, 2.0)
         rules = [
@@ -487,7 +469,7 @@ class TestGroups:
 def test_normalizations_by_plugin_are_one_story() -> None:
     """Twenty-seven plugins, the copies around them and the scales and activations behind: one finding at the top."""
     found = run_rules(real_engine("diffusion-controlnet"))
-    (story,) = [judged for judged in found.findings if "27 normalizations" in judged.message]
+    (story,) = [judged for judged in found.findings if judged.message.startswith("27 plugins")]
     assert story.layer_ms == pytest.approx(3.1, abs=0.3)
     assert story.severity is WARNING
     assert max(found.findings, key=lambda judged: judged.saving_ms or 0.0) is story

@@ -6,9 +6,6 @@
     min_severity = "info"                 # error, warning, info, good
     fail_on = "warning"                   # error, warning, info, never, or a gate such as "warning > 5"
 
-    [lint.thresholds]
-    "CONV003.waste_pct" = 15
-
     [[lint.suppress]]
     rules = ["QDQ001"]                    # default: every rule
     layers = 'name:*head*'                # a filter; default: whole findings
@@ -19,14 +16,12 @@ In a `pyproject.toml` the table is `tool.trex-tui.lint`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from trex_tui.analysis.gates import Gate, GateError, GateMetrics, parse_gate
-from trex_tui.artifacts.open import finite_number
 from trex_tui.config import PROJECT_NAME, ConfigTable, parse_toml, read_config, read_configuration
 from trex_tui.engine.filter import quote_value
 from trex_tui.errors import TrexError, describe_os_error
@@ -63,7 +58,6 @@ class LintConfig:
     Attributes:
         select: Ids or families of the rules to run; empty for all.
         ignore: Ids or families of rules not to run; takes precedence over `select`.
-        thresholds: Changed thresholds of rules by name: `CONV003.waste_pct`.
         min_severity: The lowest severity to keep; `GOOD` keeps strengths too.
         fail_on: The lowest severity that makes the command fail, or a gate on the number of findings of an engine; None for
             never.
@@ -73,7 +67,6 @@ class LintConfig:
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    thresholds: Mapping[str, float] = field(default_factory=dict)
     min_severity: FindingSeverity = GOOD
     fail_on: FindingSeverity | Gate | None = ERROR
     suppressions: tuple[Suppression, ...] = ()
@@ -88,15 +81,14 @@ TABLE, SUPPRESS, NEVER = "lint", "suppress", "never"
 MIN_SEVERITIES = tuple(severity.value for severity in FindingSeverity)
 FAIL_ON = (*(severity.value for severity in FindingSeverity if severity is not GOOD), NEVER)
 COUNTS = GateMetrics(("error", "warning", "info", "findings"), ("warning > 5", "findings > 0"))
-_KEYS = ("select", "ignore", "min_severity", "fail_on", "thresholds", SUPPRESS)
+_KEYS = ("select", "ignore", "min_severity", "fail_on", SUPPRESS)
 _SUPPRESS_KEYS = ("rules", "layers", "reason")
 
 
 def find_config(rules: RuleSet, file: Path | None = None) -> LintConfig:
     """Return the merged configuration of all files.
 
-    A file with higher precedence replaces `select`, `ignore`, the severities and single thresholds; suppressions of all files
-    apply.
+    A file with higher precedence replaces `select`, `ignore` and the severities; suppressions of all files apply.
 
     Args:
         file: Read only this file.
@@ -190,8 +182,6 @@ def _update(config: LintConfig, table: ConfigTable, rules: RuleSet) -> LintConfi
         changes["min_severity"] = FindingSeverity(values["min_severity"])
     if "fail_on" in values:
         changes["fail_on"] = parse_fail_on(values["fail_on"], places["fail_on"])
-    if "thresholds" in values:
-        changes["thresholds"] = {**config.thresholds, **_read_thresholds(values["thresholds"], rules, table)}
     if SUPPRESS in values:
         changes["suppressions"] = (*config.suppressions, *_read_suppressions(values[SUPPRESS], rules, table))
     return replace(config, **changes)
@@ -217,33 +207,6 @@ def _strings(value: object, origin: str) -> list[str]:
     if not isinstance(listed, list) or not all(isinstance(text, str) for text in listed):
         raise TrexError(f'{origin} must be a list of strings; write ["CONV001"]')
     return listed
-
-
-def _read_thresholds(value: object, rules: RuleSet, table: ConfigTable) -> dict[str, float]:
-    key = f"{TABLE}.thresholds"
-    if not isinstance(value, dict):
-        raise TrexError(f"{table.place(key)} must be a table; write [{table.prefix}{key}]")
-    known, numbers = rules.thresholds, {}
-    for name, stated in _flatten(value).items():
-        place = table.place(f"{key}.{name}")
-        if name not in known:
-            hint = similar(name, list(known)) or "`trex-tui lint --explain ID` lists the thresholds of a rule"
-            raise TrexError(f"{place}: no threshold {printable(name)!r}; {hint}")
-        number = finite_number(stated)
-        if number is None or math.isnan(number):
-            shown = printable(str(stated))[:40]
-            raise TrexError(f"{place}: {name} = {shown} is not a number; write one without quotes")
-        numbers[name] = number
-    return numbers
-
-
-def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Flatten nested tables: TOML parses `CONV003.waste_pct = 15` as a table in a table."""
-    flat: dict[str, Any] = {}
-    for key, value in table.items():
-        name = f"{prefix}{key}"
-        flat |= _flatten(value, f"{name}.") if isinstance(value, dict) else {name: value}
-    return flat
 
 
 def _read_suppressions(value: object, rules: RuleSet, table: ConfigTable) -> list[Suppression]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 import re
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from trex_tui.analysis.build import LayerChoice, find_choices
-from trex_tui.analysis.compute import Product, control_flow, count, products, volume
+from trex_tui.analysis.compute import Product, count, products, volume
 from trex_tui.analysis.device import Device, find_device
 from trex_tui.analysis.options import TrtexecRun, build_run, find_log
 from trex_tui.analysis.roofline import Tiling, launch_floor_ms, roofline, tilings
@@ -29,7 +29,7 @@ from trex_tui.engine.tactics import Tactic, parse_tactic
 from trex_tui.errors import Severity
 from trex_tui.frames import plain_values
 from trex_tui.lint.remedies import Platform, find_platform
-from trex_tui.lint.rule import Finding, NotChecked, Rule, not_checked
+from trex_tui.lint.rule import NotChecked, not_checked
 from trex_tui.text import plural, printable, shorten_middle, shorten_name_list
 
 if TYPE_CHECKING:
@@ -58,21 +58,19 @@ NO_DEVICE = "the device is unknown: keep trtexec's log, or set [device] in trex-
 TIMED_ALONE = "Tuning times are a few runs of each tactic alone, not latencies in the engine."
 MOST_VISITED = 64
 """Limit of layers per search: real engines have a handful between two relevant layers, damaged files any number."""
-_MOVEMENT = frozenset(
-    (
+MOVEMENT = frozenset(
+    [
         LayerKind.REFORMAT,
         LayerKind.POINTWISE,
         LayerKind.POOLING,
         LayerKind.SHUFFLE,
         LayerKind.SLICE,
         LayerKind.FUSED,
-    )
+    ]
 )
-MOVEMENT = _MOVEMENT
 """Kinds whose time is limited by the bytes they move, for large tensors."""
 _NAME_WIDTH = 60
 _VECTOR = re.compile(r"\d+$")
-QUANTIZED_PRODUCT, FLOAT_PRODUCT = 1, 2
 
 
 class Link(NamedTuple):
@@ -85,17 +83,8 @@ class Link(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """Position of the layers in the data flow.
+    """Layers that read an input of the network or write an output, directly or beyond NoOps."""
 
-    Attributes:
-        before: Kinds of products that feed a layer through movement only: `QUANTIZED_PRODUCT` and `FLOAT_PRODUCT` by `|`.
-        behind: Kinds of products that read it, likewise.
-        at_input: Layers that read an input of the network, directly or after NoOps.
-        at_output: Layers that write an output of the network, directly or before NoOps.
-    """
-
-    before: list[int]
-    behind: list[int]
     at_input: frozenset[int]
     at_output: frozenset[int]
 
@@ -104,19 +93,20 @@ class Flow(NamedTuple):
         return self.at_input | self.at_output
 
 
+def _column(key: str) -> cached_property[list[Any]]:
+    """Return a property: a column of the layers as plain values."""
+    return cached_property(lambda context: context.values(key))
+
+
 @dataclass(eq=False)
 class Context:
     """An engine with the facts used by rules.
 
     Attributes:
-        thresholds: Thresholds changed by the configuration, by name: `CONV003.waste_pct`.
-        results: Rule id -> the rule and its results.
         kept: Results of `per_context` functions.
     """
 
     engine: Engine
-    thresholds: Mapping[str, float] = field(default_factory=dict)
-    results: dict[str, tuple[Rule, list[Finding | NotChecked]]] = field(default_factory=dict, repr=False)
     kept: dict[object, Any] = field(default_factory=dict, repr=False)
 
     # Columns
@@ -128,60 +118,24 @@ class Context:
         values: list[Any] = self.kept[key]
         return values
 
-    @cached_property
-    def names(self) -> list[str]:
-        return self.values("name")
-
-    @cached_property
-    def kinds(self) -> list[str]:
-        return self.values("kind")
-
-    @cached_property
-    def ms(self) -> list[float | None]:
-        return self.values("latency_ms")
-
-    @cached_property
-    def layer_types(self) -> list[str | None]:
-        return self.values("layer_type")
-
-    @cached_property
-    def parameter_types(self) -> list[str | None]:
-        return self.values("parameter_type")
-
-    @cached_property
-    def precisions(self) -> list[str | None]:
-        return self.values("precision")
-
-    @cached_property
-    def streams(self) -> list[int | None]:
-        return self.values("stream")
-
-    @cached_property
-    def devices(self) -> list[str | None]:
-        return self.values("device")
-
-    @cached_property
-    def weights_bytes(self) -> list[int | None]:
-        return self.values("weights_bytes")
-
-    @cached_property
-    def nodes(self) -> list[tuple[str, ...]]:
-        """ONNX nodes of each layer."""
-        return self.values("onnx_nodes")
-
-    @cached_property
-    def tactic_names(self) -> list[str | None]:
-        return self.values("tactic")
+    names = _column("name")
+    kinds = _column("kind")
+    ms = _column("latency_ms")
+    layer_types = _column("layer_type")
+    parameter_types = _column("parameter_type")
+    precisions = _column("precision")
+    streams = _column("stream")
+    devices = _column("device")
+    weights_bytes = _column("weights_bytes")
+    nodes = _column("onnx_nodes")
+    tactic_names = _column("tactic")
+    bytes = _column("footprint_allocated_bytes")
+    """All bytes that a layer accesses, with padding."""
 
     @cached_property
     def tactics(self) -> list[Tactic | None]:
         """Parsed tactics; None if a layer has no tactic name, or one of unknown form."""
         return [parse_tactic(name) for name in self.tactic_names]
-
-    @cached_property
-    def bytes(self) -> list[int | None]:
-        """All bytes that a layer accesses, with padding."""
-        return self.values("footprint_allocated_bytes")
 
     @cached_property
     def products(self) -> list[Product]:
@@ -196,11 +150,6 @@ class Context:
             self.kept["roof", key] = plain_values(roofline(self.engine)[key])
         values: list[Any] = self.kept["roof", key]
         return values
-
-    @cached_property
-    def values_of_control_flow(self) -> list[str | None]:
-        """`loop` or `branch` for layers that may run several times or not at all."""
-        return plain_values(control_flow(self.engine))
 
     @cached_property
     def tilings(self) -> list[Tiling | None]:
@@ -247,11 +196,8 @@ class Context:
 
     def channels(self, layer: int) -> int | None:
         """Return the channels of a convolution's first input; None if dynamic or unknown."""
-        return _channels(self.inputs[layer])
-
-    def maps(self, layer: int) -> int | None:
-        """Return the channels of a convolution's first output; None if dynamic or unknown."""
-        return _channels(self.outputs[layer])
+        shape = self.inputs[layer][0].shape if self.inputs[layer] else ()
+        return shape[1] if len(shape) >= 3 and shape[1] > 0 else None
 
     def is_depthwise(self, layer: int) -> bool:
         """Return whether a convolution has one group per input channel, of several."""
@@ -289,6 +235,13 @@ class Context:
             return True
         names = self.operators(layer)
         return bool(names) and MOVING_OPERATORS.issuperset(names)
+
+    def is_inserted_copy(self, layer: int) -> bool:
+        """Return whether TensorRT inserted a copy: a reformat, or a generated kernel that only moves data. A reshape or
+        transpose of its own is a node of the model.
+        """
+        is_generated = self.layer_types[layer] == "kgen" and self.kinds[layer] == LayerKind.SHUFFLE
+        return (self.kinds[layer] == LayerKind.REFORMAT or is_generated) and self.takes_time(layer)
 
     # Selections
 
@@ -483,28 +436,19 @@ class Context:
 
     @cached_property
     def flow(self) -> Flow:
-        """Position of the layers in the data flow, in one pass per direction. Values that loops carry are not followed."""
-        products = [0] * len(self.engine)
-        for layer in self.multiplying:
-            products[layer] = QUANTIZED_PRODUCT if self.is_quantized(layer) else FLOAT_PRODUCT
+        """Layers at the edge of the network; values that loops carry are not followed."""
 
-        def sweep(links: Iterable[tuple[int, int]], edge: set[int]) -> tuple[list[int], frozenset[int]]:
-            """Return kinds of products by layer, and the layers at the edge, of links to a neighbour that comes first."""
-            kinds = [0] * len(self.engine)
-            for layer, neighbour in links:
-                kind = self.kinds[neighbour]
-                kinds[layer] |= products[neighbour] or (kinds[neighbour] if kind in TRANSPARENT else 0)
-                if kind == LayerKind.NOOP and neighbour in edge:
-                    edge.add(layer)
-            return kinds, frozenset(edge)
+        def spread(edge: set[int], neighbours: list[list[int]]) -> frozenset[int]:
+            """Add the layers beyond NoOps of the edge."""
+            waiting = [layer for layer in edge if self.kinds[layer] == LayerKind.NOOP]
+            while waiting:
+                found = set(neighbours[waiting.pop()]) - edge
+                edge |= found
+                waiting += [layer for layer in found if self.kinds[layer] == LayerKind.NOOP]
+            return frozenset(edge)
 
-        forward = [
-            (link.target, link.source) for links in self.links_into for link in links if not link.is_loop
-        ]
-        backward = sorted(((source, target) for target, source in forward), reverse=True)
-        before, at_input = sweep(forward, set(filter(self.reads_network_input, range(len(self.engine)))))
-        behind, at_output = sweep(backward, set(self.output_writers))
-        return Flow(before, behind, at_input, at_output)
+        inputs = set(filter(self.reads_network_input, range(len(self.engine))))
+        return Flow(spread(inputs, self.consumers), spread(set(self.output_writers), self.producers))
 
     @cached_property
     def main_stream(self) -> int | None:
@@ -567,11 +511,6 @@ def per_context(compute: Callable[[Context], _Result]) -> Callable[[Context], _R
     return find
 
 
-def _channels(ports: list[Port]) -> int | None:
-    shape = ports[0].shape if ports else ()
-    return shape[1] if len(shape) >= 3 and shape[1] > 0 else None
-
-
 def size_of(port: Port) -> int | None:
     """Return the number of elements of a tensor; None if a dimension is dynamic."""
     return volume(port.shape)
@@ -604,10 +543,21 @@ def format_time(milliseconds: float | None, share_pct: float | None = None) -> s
 # Requirements of rules
 
 
-def no_details(context: Context) -> str:
-    """Return why layers have no types, shapes and tactics."""
+def has_layers(context: Context) -> str:
+    """Layers of any kind."""
+    missing = "no layers: run trtexec with --exportLayerInfo or --exportProfile"
+    return "" if len(context.engine) else missing
+
+
+def details(context: Context) -> str:
+    """Types, shapes and tactics of layers."""
     missing = "no layer details: build with --profilingVerbosity=detailed and export with --exportLayerInfo"
-    return context.explain_absence(missing, FileKind.GRAPH)
+    return "" if context.has_details else context.explain_absence(missing, FileKind.GRAPH)
+
+
+def profile(context: Context) -> str:
+    """Times of layers."""
+    return "" if context.has_profile else no_profile(context)
 
 
 def no_profile(context: Context) -> str:
@@ -622,22 +572,6 @@ def no_timing(context: Context) -> str:
     return context.explain_absence(missing, FileKind.TIMING, FileKind.PROFILE_LOG)
 
 
-def has_layers(context: Context) -> str:
-    """Layers of any kind."""
-    missing = "no layers: run trtexec with --exportLayerInfo or --exportProfile"
-    return "" if len(context.engine) else missing
-
-
-def details(context: Context) -> str:
-    """Types, shapes and tactics of layers."""
-    return "" if context.has_details else no_details(context)
-
-
-def profile(context: Context) -> str:
-    """Times of layers."""
-    return "" if context.has_profile else no_profile(context)
-
-
 def build_log(context: Context) -> str:
     """The log of the build at any verbosity."""
     if FileKind.BUILD_LOG not in context.engine.files:
@@ -647,11 +581,6 @@ def build_log(context: Context) -> str:
     if context.log.only_loads:
         return f"the log is from a run that loaded the engine, not from its build: this {NO_BUILD_LOG}"
     return ""
-
-
-def verbose_log(context: Context) -> str:
-    """The log of the build with all that the builder tried."""
-    return build_log(context) or ("" if context.log.is_verbose else TERSE)
 
 
 def skip_closed_blocks(context: Context) -> Iterator[NotChecked]:
@@ -670,9 +599,6 @@ _PERFORMANCE = "https://docs.nvidia.com/deeplearning/performance"
 TENSOR_CORES = (
     "TensorRT Developer Guide, Optimizing for Tensor Cores: "
     f"{_TENSORRT}/developer-guide/index.html#optimize-tensor-cores"
-)
-CONVOLUTION_GUIDE = (
-    f"Convolutional Layers User's Guide: {_PERFORMANCE}/dl-performance-convolutional/index.html"
 )
 MATRIX_GUIDE = (
     "Matrix Multiplication Background User's Guide: "

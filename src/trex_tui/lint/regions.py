@@ -1,4 +1,4 @@
-"""Regions of layers with one cause: floating-point islands between quantized layers, and plugins with the copies around them.
+"""Floating-point islands between quantized layers: regions of layers with one cause.
 
 An island is a value with the layers that move or transform it, from the quantized product that writes it, or from a
 dequantization, to the layers that quantize it again or add it to a quantized product. Quantizing the value where it is
@@ -12,19 +12,11 @@ from typing import NamedTuple
 
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Port
-from trex_tui.lint.context import FLOATING, IDLE, QUANTIZED, Context, per_context, size_of
+from trex_tui.lint.context import FLOATING, QUANTIZED, Context, per_context, size_of
 
 ELEMENTWISE = frozenset((LayerKind.POINTWISE, LayerKind.SCALE))
 _BARRIERS = frozenset((LayerKind.PLUGIN, LayerKind.MYELIN, LayerKind.FUSED, LayerKind.OTHER))
 _CONVERSIONS = frozenset((LayerKind.QUANTIZE, LayerKind.REFORMAT))
-_NORMALIZATIONS = (
-    "InstanceNormalization",
-    "GroupNorm",
-    "LayerNorm",
-    "skipLayerNorm",
-    "CustomSkipLayerNorm",
-    "CustomEmbLayerNorm",
-)
 _Node = tuple[int, str]
 """A layer, or one side of a quantized product: index and `at`, `in` or `out`."""
 
@@ -184,78 +176,3 @@ def map_islands(context: Context) -> Mapping[int, Island]:
     for island in islands:
         by_layer |= dict.fromkeys((*island.work, *island.conversions, *island.writers), island)
     return by_layer
-
-
-# Plugins
-
-
-class PluginRegion(NamedTuple):
-    """A plugin and the layers it causes.
-
-    Attributes:
-        plugin: The plugin.
-        plugin_type: Type stated in the file, without its version.
-        is_normalization: Whether it is an instance, group or layer normalization.
-        copies: Each copy -> the part of it caused by the plugin: half if it has another reader.
-        pointwise: After a normalization, the layers that work element by element on its result alone: scale, activation.
-    """
-
-    plugin: int
-    plugin_type: str
-    is_normalization: bool
-    copies: Mapping[int, float]
-    pointwise: tuple[int, ...]
-
-    @property
-    def layers(self) -> tuple[int, ...]:
-        """All of its layers, in execution order."""
-        return tuple(sorted({self.plugin, *self.copies, *self.pointwise}))
-
-
-@per_context
-def find_plugin_regions(context: Context) -> tuple[PluginRegion, ...]:
-    """Return the regions of all plugins, in execution order."""
-    return tuple(_find_region(context, plugin) for plugin in context.select(LayerKind.PLUGIN))
-
-
-@per_context
-def map_plugin_regions(context: Context) -> Mapping[int, PluginRegion]:
-    """Return the region of each of its layers; a copy between two plugins belongs to the later one."""
-    return {layer: region for region in find_plugin_regions(context) for layer in region.layers}
-
-
-def _find_region(context: Context, plugin: int) -> PluginRegion:
-    stated = context.attributes[plugin].get("PluginType")
-    plugin_type = str(stated or context.layer_types[plugin])
-    copies, pointwise = _find_copies(context, plugin), list[int]()
-    is_normalization = isinstance(stated, str) and stated.startswith(_NORMALIZATIONS)
-    layer = plugin
-    moving = IDLE | {LayerKind.REFORMAT, LayerKind.SHUFFLE}
-    while is_normalization and (path := context.only_reader_beyond(layer, moving)):
-        between, layer = path
-        if context.kinds[layer] not in ELEMENTWISE or not context.takes_time(layer) or layer in pointwise:
-            break
-        pointwise.append(layer)
-        copies |= {step: 1.0 for step in between if _is_inserted(context, step)}
-    return PluginRegion(plugin, plugin_type, is_normalization, dict(sorted(copies.items())), tuple(pointwise))
-
-
-def _find_copies(context: Context, plugin: int) -> dict[int, float]:
-    """Return copies next to a plugin, skipping layers without work; after it also skipping a scale."""
-    parts: dict[int, float] = {}
-    for layer in context.beyond(plugin, IDLE, forward=False):
-        if _is_inserted(context, layer):
-            readers = set(context.beyond(layer, IDLE, forward=True))
-            parts[layer] = 1.0 if readers <= {plugin} else 0.5
-    for layer in context.beyond(plugin, IDLE | {LayerKind.SCALE}, forward=True):
-        if _is_inserted(context, layer):
-            parts[layer] = 1.0
-    return parts
-
-
-def _is_inserted(context: Context, layer: int) -> bool:
-    """Return whether TensorRT inserted a copy: a reformat, or a generated kernel that only moves data. A reshape or
-    transpose of its own is a node of the model.
-    """
-    is_generated = context.layer_types[layer] == "kgen" and context.kinds[layer] == LayerKind.SHUFFLE
-    return (context.kinds[layer] == LayerKind.REFORMAT or is_generated) and context.takes_time(layer)

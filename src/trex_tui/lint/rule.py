@@ -1,6 +1,6 @@
 """Rules and findings.
 
-A rule is one object: its texts, needs and thresholds stand in the decorator of the function that checks an engine.
+A rule is one object: its texts and needs stand in the decorator of the function that checks an engine.
 The function yields findings, and what it could not check.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -84,13 +84,12 @@ Need: TypeAlias = "Callable[[Context], str]"
 """Returns why a rule cannot check an engine; empty if it can."""
 Findings: TypeAlias = "Iterator[Finding | NotChecked]"
 """Result of a rule."""
-Check: TypeAlias = "Callable[..., Iterable[Finding | NotChecked]]"
-"""Checks a `Context`. Thresholds of the rule are keyword arguments."""
+Check: TypeAlias = "Callable[[Context], Iterable[Finding | NotChecked]]"
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule.
+    """A rule, and the decorator that makes a function its check: `@Rule("CONV001", …)`.
 
     Attributes:
         id: Stable: letters of its family and three digits; `OK-` and letters for strengths.
@@ -100,83 +99,66 @@ class Rule:
         looks_for: The condition, in words and numbers.
         why: Reason.
         remedy: Remedy, unless a finding has its own.
+        not_when: Exceptions, in words.
         references: Public documents by name, each with its address if it has one.
         columns: Columns of layers that it reads; empty for rules that need no layers.
-        check: The function that finds.
-        not_when: Exceptions, in words.
         needs: Requirements of the engine; if one is not met, `check` is not called.
-        thresholds: Name -> default. A configuration changes them as `ID.name`.
         estimate: What the saving assumes, in words.
         formula: How the saving is computed.
         covered_by: Ids and families whose findings, with a saving on half of the time of its layers, explain a finding of
             this rule, which is then left out; `EVERY_RULE` for all.
         is_remark: Its findings are about the build as a whole, outside of the list.
+        check: The function that finds.
     """
 
     id: str
     title: str
     severity: FindingSeverity
+    _: KW_ONLY
     looks_for: str
     why: str
     remedy: Remedy
-    references: tuple[str, ...]
-    columns: tuple[str, ...]
-    check: Check
     not_when: str = ""
+    references: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
     needs: tuple[Need, ...] = ()
-    thresholds: Mapping[str, float] = field(default_factory=dict)
     estimate: str = ""
     formula: str = ""
     covered_by: tuple[str, ...] = ()
     is_remark: bool = False
+    check: Check = lambda _: ()
+
+    def __call__(self, check: Check) -> Rule:
+        """Return the rule with its check."""
+        return replace(self, check=check)
 
     @property
     def family(self) -> str:
         """Letters of the id: `CONV` of `CONV001`, `OK` of `OK-TC`."""
         return self.id.split("-", 1)[0].rstrip("0123456789")
 
-    @property
-    def named_thresholds(self) -> dict[str, float]:
-        """Return name in the configuration -> default: `CONV003.waste_pct`."""
-        return {f"{self.id}.{name}": float(value) for name, value in sorted(self.thresholds.items())}
-
     def is_named_by(self, names: Sequence[str]) -> bool:
         """Return whether ids or families include the rule."""
         return self.id in names or self.family in names
 
     def look(self, context: Context) -> Findings:
-        """Yield the results of the rule; cached per context, so that another rule may ask for them."""
-        known = context.results.get(self.id)
-        if known is not None and known[0] is self:
-            yield from known[1]
+        """Yield findings, and what could not be checked."""
+        if reason := next(filter(None, (need(context) for need in self.needs)), ""):
+            yield NotChecked(self.id, reason)
             return
-        results = []
-        for result in self._check(context):
-            results.append(result)
-            yield result
-        context.results[self.id] = (self, results)
+        for result in self.check(context):
+            yield (
+                result._replace(rule=self.id)
+                if isinstance(result, NotChecked)
+                else replace(result, rule=self)
+            )
 
     def find(self, context: Context) -> list[Finding]:
         """Return the findings of the rule."""
         return [result for result in self.look(context) if isinstance(result, Finding)]
 
-    def _check(self, context: Context) -> Findings:
-        for need in self.needs:
-            if reason := need(context):
-                yield NotChecked(self.id, reason)
-                return
-        limits = {
-            name: context.thresholds.get(f"{self.id}.{name}", default)
-            for name, default in self.thresholds.items()
-        }
-        for result in self.check(context, **limits):
-            if isinstance(result, NotChecked):
-                yield result._replace(rule=self.id)
-            else:
-                yield replace(result, rule=self)
 
-
-_NO_RULE = Rule("", "", INFO, "", "", "", (), (), lambda _: ())
+_NO_RULE = Rule("", "", INFO, looks_for="", why="", remedy="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,49 +261,6 @@ def not_checked(reason: str, layers: int | None = None) -> NotChecked:
     return NotChecked("", reason, layers)
 
 
-def rule(
-    rule_id: str,
-    title: str,
-    severity: FindingSeverity,
-    *,
-    looks_for: str,
-    why: str,
-    remedy: Remedy,
-    references: tuple[str, ...] = (),
-    columns: tuple[str, ...] = (),
-    not_when: str = "",
-    needs: tuple[Need, ...] = (),
-    thresholds: Mapping[str, float] | None = None,
-    estimate: str = "",
-    formula: str = "",
-    covered_by: tuple[str, ...] = (),
-    is_remark: bool = False,
-) -> Callable[[Check], Rule]:
-    """Return a decorator that makes a function a rule with these texts."""
-
-    def declare(check: Check) -> Rule:
-        return Rule(
-            rule_id,
-            title,
-            severity,
-            looks_for,
-            why,
-            remedy,
-            references,
-            columns,
-            check,
-            not_when,
-            needs,
-            thresholds or {},
-            estimate,
-            formula,
-            covered_by,
-            is_remark,
-        )
-
-    return declare
-
-
 def strength(
     name: str, title: str, looks_for: str, columns: tuple[str, ...], without: tuple[Rule, ...] = ()
 ) -> Callable[[Callable[[Context], Finding | None]], Rule]:
@@ -341,16 +280,15 @@ def strength(
                 yield replace(good, confidence=HIGH)
 
         return Rule(
-            id=f"OK-{name}",
-            title=title,
-            severity=GOOD,
+            f"OK-{name}",
+            title,
+            GOOD,
             looks_for=looks_for,
             why="Already optimal; no work needed here.",
             remedy="None; keep it.",
-            references=(),
+            not_when="Engines without the needed data.",
             columns=columns,
             check=check,
-            not_when="Engines without the needed data.",
         )
 
     return declare

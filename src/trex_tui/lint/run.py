@@ -139,7 +139,7 @@ def run_rules(
         TrexError: The filter of a suppression is invalid, or takes too long.
     """
     chosen = [rule for rule in (rules or load_rules()).rules if config.wants(rule)]
-    context = Context(engine, config.thresholds)
+    context = Context(engine)
     found: dict[str, list[Finding]] = {}
     not_checked: list[NotChecked] = []
     failed: list[str] = []

@@ -18,12 +18,12 @@ from trex_tui.report.document import plain
 from trex_tui.report.views.lint import (
     Linted,
     count_findings,
-    describe_saving,
     describe_savings,
     fingerprint,
     name_layers,
+    weigh,
 )
-from trex_tui.text import plural, printable
+from trex_tui.text import as_sentence, plural, printable
 
 VERSION = "2.1.0"
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -106,7 +106,7 @@ def _results(linted: Linted, indices: dict[str, int]) -> Iterator[dict[str, Any]
 
 def _describe_result(linted: Linted, finding: Finding, index: int, mark: str) -> dict[str, Any]:
     name = linted.engine.name
-    lines = (f"{name}: {finding.message}", f"{describe_saving(linted, finding)}.", str(finding.remedy))
+    lines = (f"{name}: {finding.message}", as_sentence(weigh(linted, finding)), str(finding.remedy))
     justification = printable(f"{finding.reason} ({finding.origin})")
     return {
         "ruleId": finding.rule.id,
@@ -178,7 +178,7 @@ def _annotations(linted: Linted) -> Iterator[str]:
     file = _main_file(linted)
     for finding in result.findings:
         lines = [finding.message, *name_layers(engine, finding.layers)]
-        lines += [describe_saving(linted, finding), f"do: {finding.remedy}"]
+        lines += [weigh(linted, finding), f"do: {finding.remedy}"]
         title = f"{engine.name}: {finding.rule.id} {finding.rule.title}"
         yield _command(_COMMANDS[finding.severity], file, title, lines)
     parts = [count_findings(result), describe_savings(linted)]

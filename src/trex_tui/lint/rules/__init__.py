@@ -27,7 +27,7 @@ from trex_tui.lint.rules import (
     gemm,
     launch,
     measure,
-    model,
+    plugin,
     precision,
     quantization,
     requests,
@@ -48,28 +48,25 @@ RULES = (
     *gemm.RULES,
     *launch.RULES,
     *measure.RULES,
-    *model.RULES,
+    *plugin.RULES,
     *precision.RULES,
     *quantization.RULES,
     *requests.RULES,
     *roof.RULES,
 )
 FAMILIES = {
-    "ATTN": "Attention that TensorRT split into separate layers, and projections computed one by one.",
+    "ATTN": "Attention that TensorRT split into separate layers.",
     "BUILD": "Build settings, and the tactics that were tried and chosen.",
-    "CONV": "Convolutions without tensor cores, or with unsuitable shapes.",
+    "CONV": "Convolutions, GEMMs and attention that do not run on tensor cores.",
     "DLA": "Layers that left the accelerator, and the transitions to and from it.",
-    "DYN": "Dynamic shapes and data-dependent indices.",
-    "FMT": "Reformats, casts and copies: time without work on the network.",
+    "FMT": "Reformats, transposes and casts: time without work on the network.",
     "FUSE": "Work that TensorRT could have fused into a neighbour's kernel.",
-    "GEMM": "Matrix products without tensor cores, with shapes that do not suit tiles, or bound by weights.",
+    "GEMM": "Matrix products with shapes that do not suit tiles, or bound by weights.",
     "HOT": "Layers that dominate the time.",
     "LAUNCH": "Time spent on starting work.",
     "MEASURE": "Quality of the measurements.",
-    "MEM": "Activations that stay in memory for long.",
     "OK": "Strengths.",
-    "ONNX": "Nodes of the ONNX model in more kernels than needed, or computed again in every run.",
-    "PLUG": "Costs of plugins in addition to their time.",
+    "PLUG": "Copies and pointwise layers that plugins cause.",
     "PREC": "Layers and engines in wider types than needed, or with precision lost in the build.",
     "QDQ": "Quantization that needs separate kernels, or is undone directly after its layer.",
     "REQ": "Precisions, types and devices that were requested for layers, against those that run.",
@@ -87,11 +84,6 @@ class RuleSet(NamedTuple):
     @property
     def rules(self) -> tuple[Rule, ...]:
         return tuple(self.by_id.values())
-
-    @property
-    def thresholds(self) -> dict[str, float]:
-        """Thresholds that a configuration may change, with their defaults."""
-        return {name: value for rule in self.rules for name, value in rule.named_thresholds.items()}
 
     def find(self, rule_id: str) -> Rule:
         """Return the rule of an id, ignoring case.
@@ -136,10 +128,10 @@ def collect(rules: Iterable[Rule], plugins: Iterable[EntryPoint] = ()) -> RuleSe
     """Return rules by id, with those of plug-ins. A plug-in that fails, or has an id already in use, is a note."""
     by_id = {rule.id: rule for rule in rules}
     notes: list[Note] = []
-    for plugin in sorted(plugins, key=lambda plugin: (plugin.name, plugin.value)):
-        where = f"lint rules {plugin.name!r} ({plugin.value})"
+    for entry in sorted(plugins, key=lambda entry: (entry.name, entry.value)):
+        where = f"lint rules {entry.name!r} ({entry.value})"
         try:
-            offered = _list_rules(plugin.load())
+            offered = _list_rules(entry.load())
         except Exception as error:  # noqa: BLE001 - a foreign module: whatever it raises costs its rules
             message = f"cannot be loaded: {type(error).__name__}: {' '.join(str(error).split())}"
             notes.append(Note(Severity.WARNING, None, where, message))

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Iterable
-from typing import NamedTuple
 
-from trex_tui.analysis.roofline import LAUNCH_FACTOR
 from trex_tui.analysis.structure import describe
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Port
 from trex_tui.lint.context import (
     COMMAND_LINE_PROGRAMS,
-    FLOATING,
-    FUSION_CATALOG,
     MOVING_OPERATORS,
     QUANTIZED,
     Context,
@@ -24,37 +18,17 @@ from trex_tui.lint.context import (
     issue,
     per_context,
     profile,
-    size_of,
     vector_of,
 )
-from trex_tui.lint.regions import INSERTED, map_islands, map_plugin_regions
+from trex_tui.lint.regions import INSERTED
 from trex_tui.lint.remedies import TORCH_TENSORRT, Platform
-from trex_tui.lint.rule import HIGH, INFO, WARNING, Finding, Findings, finding, not_checked, rule, strength
+from trex_tui.lint.rule import HIGH, INFO, WARNING, Finding, Findings, Rule, finding, strength
 from trex_tui.lint.savings import fraction
 from trex_tui.text import plural
 
-LONGEST_FILLING = 8
 MANY_ELEMENTS = 1024
 """Without a profile, smaller tensors are assumed to cost nothing."""
 MOST_MOVEMENT_PCT = 3.0
-_CHANGES_TYPE = frozenset((LayerKind.REFORMAT, LayerKind.SLICE, LayerKind.SHUFFLE, LayerKind.CONCAT))
-_MAY_TURN_QUANTIZED = _CHANGES_TYPE - {LayerKind.REFORMAT}
-"""Without reformats: a reformat to or from a quantized type is a Q or DQ (QDQ001)."""
-_COPIES = frozenset(("Cast", "Resh", "Res", "Move", "Copy"))
-_LIGHT = frozenset(
-    (
-        LayerKind.PLUGIN,
-        LayerKind.POINTWISE,
-        LayerKind.SCALE,
-        LayerKind.POOLING,
-        LayerKind.SHUFFLE,
-        LayerKind.SLICE,
-        LayerKind.SOFTMAX,
-        LayerKind.REDUCTION,
-        LayerKind.NORMALIZATION,
-        LayerKind.NOOP,
-    )
-)
 _DIGITS = re.compile(r"\d+")
 _ANY_TYPE = "FP32 FP16 BF16 INT32 INT64 INT8 UINT8 BOOL FP8 INT4"
 _BINDINGS = {
@@ -100,253 +74,31 @@ def map_edge(context: Context) -> dict[int, str]:
     return sides
 
 
-def _find_plugin(context: Context, layers: Iterable[int]) -> int | None:
-    return next((layer for layer in layers if context.kinds[layer] == LayerKind.PLUGIN), None)
-
-
-@rule(
-    "FMT001",
-    "Type conversion inside the network",
-    WARNING,
-    looks_for="A reformat between two floating-point types, or a slice, shuffle or concatenation whose "
-    "output has another "
-    "floating-point or quantized type than its input, away from the network's inputs and outputs.",
-    why="Two neighbours use different types: a plugin, a constant, a pinned layer, an FP32 stem.",
-    remedy=(
-        "TensorRT chose both types by time: ask for one type (--layerPrecisions, --precisionConstraints=prefer), or "
-        "build a strongly typed FP16 model (--stronglyTyped), and compare.",
-        "TensorRT chose both types by time: ask for one type (--layerPrecisions, --precisionConstraints=prefer) and "
-        "compare.",
-        "TensorRT chose both types by time: set the precision of both neighbours (setPrecision) and compare.",
-    ),
-    references=(FUSION_CATALOG, issue(4039), issue(2136)),
-    columns=("kind", "input_formats", "output_formats", "latency_ms"),
-    not_when="The same type by two names (Half, FP16); Q and DQ (QDQ001); floating-point islands (PREC002); copies "
-    "for a plugin (PLUG001, FUSE004); integer types; the network's edge (FMT004); without a profile, less than 1 024 "
-    "elements.",
-    needs=(details,),
-    estimate="assumes that its neighbours use one type",
-    formula="layer time of reformats",
-)
-def type_conversion(context: Context) -> Findings:
-    left_alone = map_edge(context).keys() | map_islands(context).keys() | map_plugin_regions(context).keys()
-    is_typed = context.platform.is_strongly_typed
-    for layer in range(len(context.engine)):
-        if layer in left_alone or not context.takes_time(layer) or not _converts_type(context, layer):
-            continue
-        if not context.has_profile and is_small(context.outputs[layer][0]):
-            continue
-        source, target = context.inputs[layer][0].dtype, context.output_types[layer]
-        yield finding(
-            f"{context.quote(layer)} converts {context.format_types(layer)}: {context.format_time(layer)}.",
-            [layer],
-            confidence=HIGH,
-            savings=context.times([layer]) if context.kinds[layer] == LayerKind.REFORMAT else {},
-            evidence=context.evidence(layer, kind=context.kinds[layer]),
-            remedy="Types are those of the model (strongly typed): export both neighbours in one type."
-            if is_typed
-            else "",
-            group=f"layers convert {source or 'unknown'} to {target or 'unknown'} inside the network",
-        )
-
-
-def _converts_type(context: Context, layer: int) -> bool:
-    """Return whether a movement layer changes the type as well."""
-    kind = context.kinds[layer]
-    ends = context.conversion(layer) if kind in _CHANGES_TYPE else None
-    if ends is None or ends[0].dtype == ends[1].dtype:
-        return False
-    return {ends[0].dtype, ends[1].dtype} <= (
-        FLOATING | QUANTIZED if kind in _MAY_TURN_QUANTIZED else FLOATING
-    )
-
-
 # Layouts that are changed and restored
 
 
-class Detour(NamedTuple):
-    """A reformat, light work in the other layout, and the reformat back."""
-
-    there: int
-    filling: tuple[int, ...]
-    back: int
-
-
-def _layout_family(port: Port) -> str | None:
-    """Return the layout without the width of its vector: `NHWC8` and `NHWC16` are both `NHWC`; None if unknown."""
-    return _DIGITS.sub("", port.format) if port.format else None
-
-
-@per_context
-def find_detours(context: Context) -> tuple[Detour, ...]:
-    """Return all places where a layout or type is changed for light work and then restored, in execution order."""
-    detours: list[Detour] = []
-    taken: set[int] = set()
-    for layer in range(len(context.engine)):
-        if layer in taken or layer in context.flow.at_input or not _changes_layout(context, layer):
-            continue
-        if detour := _follow_detour(context, layer):
-            detours.append(detour)
-            taken |= {layer, detour.back}
-    return tuple(detours)
-
-
-def _changes_layout(context: Context, layer: int) -> bool:
-    """Return whether a layer is a reformat that runs and changes the type, or the layout beyond the vector width."""
-    inputs, outputs = context.inputs[layer], context.outputs[layer]
-    if (
-        context.kinds[layer] != LayerKind.REFORMAT
-        or not inputs
-        or not outputs
-        or not context.takes_time(layer)
-    ):
-        return False
-    source, target = inputs[0], outputs[0]
-    if source.format is None or target.format is None:
-        return False
-    if source.dtype != target.dtype and {source.dtype, target.dtype} & QUANTIZED:
-        return False  # a Q or DQ
-    return not _is_alike(source, target)
-
-
-def _is_alike(source: Port, target: Port) -> bool:
-    """Return whether two tensors have one type and one layout, whatever the width of its vectors."""
-    return (_layout_family(source), source.dtype) == (_layout_family(target), target.dtype)
-
-
-def _follow_detour(context: Context, there: int) -> Detour | None:
-    filling: list[int] = []
-    layer = there
-    while len(filling) <= LONGEST_FILLING:
-        readers = context.consumers[layer]
-        if len(readers) != 1 or readers[0] <= layer or layer in context.output_writers:
-            return None
-        layer = readers[0]
-        if _changes_layout(context, layer):
-            returns = _is_alike(context.inputs[there][0], context.outputs[layer][0])
-            return Detour(there, tuple(filling), layer) if returns else None
-        if context.kinds[layer] not in _LIGHT:
-            return None
-        filling.append(layer)
-    return None
-
-
-@rule(
-    "FMT002",
-    "Layout changed and restored",
-    WARNING,
-    looks_for="A reformat to another layout or type, up to 8 light layers with one reader each (pointwise, scale, "
-    "pool, shuffle, slice, softmax), and a reformat back. Vector widths are not distinguished.",
-    why="Two copies of the tensor for layers that support either layout.",
-    remedy="Run the layers in between in the first layout.",
-    references=(issue(1489), issue(3192), issue(4039)),
-    columns=("kind", "input_formats", "output_formats", "latency_ms"),
-    not_when="A convolution, GEMM or closed block in between, which may need the layout; a plugin (PLUG001, FUSE004).",
-    needs=(details,),
-    estimate="without both reformats",
-    formula="time of both reformats",
-)
-def layout_detour(context: Context) -> Findings:
-    regions = map_plugin_regions(context)
-    for there, filling, back in find_detours(context):
-        if any(layer in regions for layer in (there, *filling, back)):
-            continue
-        source, target = describe(context.inputs[there][0]), describe(context.outputs[there][0])
-        count = plural(len(filling), "layer") if filling else "nothing"
-        yield finding(
-            f"{context.quote(there)} converts {source} to {target}, and {context.quote(back)} converts back, "
-            f"with {count} in between: {context.format_time(there, back)}.",
-            (there, *filling, back),
-            confidence=HIGH,
-            savings=context.times((there, back)),
-            evidence=context.evidence(
-                there, filling=", ".join(context.kinds[layer] for layer in filling) or "nothing"
-            ),
-            group=f"times {source} converted to {target} and back",
-        )
-    bare = [
-        layer
-        for layer in context.select(LayerKind.REFORMAT)
-        if context.inputs[layer] and context.inputs[layer][0].format is None
-    ]
-    if bare:
-        yield not_checked("layouts are missing: export the layers in the profile run", len(bare))
-
-
-@rule(
-    "FMT003",
-    "Reformat costs half of its layer",
-    WARNING,
-    looks_for="A reformat of at least 0.2 % of the time that takes at least half the time of its layer.",
-    why="The conversion costs what the faster kernel saves.",
-    remedy="Keep one layout along the chain: find what forces the other one (a plugin, the network input, an old "
-    "operator).",
-    references=(issue(2136),),
-    columns=("kind", "name", "input_formats", "output_formats", "latency_ms"),
-    not_when="Reformats reported by FMT001, FMT002 or, at the network's edge, FMT004; up to twice the time of the "
-    "shortest layer (launch floor).",
-    needs=(details, profile),
-    thresholds={"share_pct": 0.2, "ratio": 0.5},
-    estimate="assumes one layout along the chain",
-    formula="layer time",
-)
-def expensive_reformat(context: Context, share_pct: float, ratio: float) -> Findings:
-    in_detours = {layer for detour in find_detours(context) for layer in (detour.there, detour.back)}
-    left_alone = in_detours | map_islands(context).keys() | context.flow.at_edge
-    for layer in (layer for layer in range(len(context.engine)) if _changes_layout(context, layer)):
-        if layer in left_alone or context.share_pct(layer) < share_pct or _converts_type(context, layer):
-            continue
-        own, served = context.ms[layer], _find_served(context, layer)
-        time = context.sum_ms(served)
-        if not own or own <= LAUNCH_FACTOR * (context.floor_ms or 0.0) or not time or own < ratio * time:
-            continue
-        what = f"{context.quote(served[0])} (its layer) takes"
-        if len(served) > 1:
-            what = f"its {len(served)} layers take"
-        yield finding(
-            f"{context.quote(layer)}, {context.format_types(layer)}, takes {context.format_time(layer)}: "
-            f"{100 * own / time:.0f} % of the time that {what}.",
-            [layer],
-            savings=context.times([layer]),
-            evidence=context.evidence(layer, served_ms=time, served_layers=len(served)),
-            group="reformats take at least half of the time of their layers",
-        )
-
-
-def _find_served(context: Context, layer: int) -> list[int]:
-    """Return the layers that a reformat serves: the layer in its name, skipping NoOps.
-
-    `… for Output Tensor 0 to X` serves the layer that writes, all others the layers that read.
-    """
-    forward = "Output Tensor" not in context.names[layer]
-    return sorted(context.beyond(layer, {LayerKind.NOOP}, forward=forward))
-
-
-@rule(
+@Rule(
     "FMT004",
     "Conversion at a network input or output",
     INFO,
-    looks_for="A reformat, transpose or cast of 0.05 % of the time or more that reads a network input or "
-    "writes a network "
-    "output, also past NoOps; a warning from 2 % on. Without a profile, of 1 024 elements or more.",
+    looks_for="A reformat, transpose or cast that reads a network input or writes a network output, also past NoOps; "
+    "a warning from 2 % on. Without a profile, of 1 024 elements or more.",
     why="Caller and network use different types or layouts, so every inference converts.",
     remedy="Pass data in the network's type and layout: --inputIOFormats and --outputIOFormats.",
     references=(issue(2136), issue(1542), COMMAND_LINE_PROGRAMS),
     columns=("kind", "input_formats", "output_formats", "latency_ms"),
-    not_when="Q and DQ at the edge (QDQ001); copies without a change (FMT006); layouts that no binding of "
-    "this TensorRT and type can have.",
+    not_when="Q and DQ at the edge (QDQ001); layouts that no binding of this TensorRT and type can have.",
     needs=(details,),
-    thresholds={"share_pct": 0.05},
     estimate="assumes that the caller uses the network's type and layout",
     formula="layer time",
 )
-def conversion_at_edge(context: Context, share_pct: float) -> Findings:
+def conversion_at_edge(context: Context) -> Findings:
     for layer, side in sorted(map_edge(context).items()):
         if not context.takes_time(layer) or not _is_conversion(context, layer):
             continue
         share = context.pct(context.ms[layer])
         source, target = context.inputs[layer][0], context.outputs[layer][0]
-        if (share or 0.0) < share_pct if context.has_profile else is_small(target):
+        if not context.has_profile and is_small(target):
             continue
         remedy, part = _advise_binding(context, layer, side)
         if not remedy:
@@ -400,15 +152,9 @@ def _advise_binding(context: Context, layer: int, side: str) -> tuple[str, float
     if binding is None or narrower <= 0:
         return "", 0.0
     # The other layout remains: only the caller's tensor has fewer bytes.
-    part = (
-        1.0
-        if _layout_family(source) == _layout_family(target)
-        else narrower * bits_of(outer) / (bits_of(outer) + bits_of(inner))
-    )
-    return (
-        f"Use {inner.dtype} in the caller, to save the cast: --{side}IOFormats={binding} for this {side}.",
-        part,
-    )
+    part = narrower * bits_of(outer) / (bits_of(outer) + bits_of(inner))
+    text = f"Use {inner.dtype} in the caller, to save the cast: --{side}IOFormats={binding} for this {side}."
+    return text, 1.0 if source.format == target.format else part
 
 
 def find_binding(port: Port, platform: Platform) -> str | None:
@@ -423,7 +169,7 @@ def find_binding(port: Port, platform: Platform) -> str | None:
     return binding if platform.has(binding) else None
 
 
-@rule(
+@Rule(
     "FMT005",
     "High share of data movement",
     WARNING,
@@ -435,17 +181,17 @@ def find_binding(port: Port, platform: Platform) -> str | None:
     "neighbours' layout.",
     references=(issue(2136), issue(4039)),
     columns=("kind", "latency_ms"),
-    not_when="Engines where rules that state the cause of a movement cover at least half of this time.",
+    not_when="Engines where rules that state the cause of a movement cover at least half of this time; movement at the "
+    "inputs and outputs of the network alone (FMT004).",
     needs=(profile,),
-    thresholds={"info_pct": 5.0, "warning_pct": 10.0},
     covered_by=("DLA", "FMT", "FUSE", "PLUG", "PREC002", "QDQ"),
 )
-def movement_share(context: Context, info_pct: float, warning_pct: float) -> Findings:
+def movement_share(context: Context) -> Findings:
     moving = [
         layer for layer in range(len(context.engine)) if context.is_movement(layer) and context.ms[layer]
     ]
     share = context.share_of(moving)
-    if share is None or share < info_pct:
+    if share is None or share < 5.0 or map_edge(context).keys() >= set(moving):
         return
     largest = sorted(moving, key=lambda layer: (-(context.ms[layer] or 0.0), layer))[:5]
     shares = ", ".join(f"{context.quote(layer)} {context.share_pct(layer):.1f} %" for layer in largest)
@@ -453,7 +199,7 @@ def movement_share(context: Context, info_pct: float, warning_pct: float) -> Fin
     yield finding(
         f"{plural(len(moving), 'layer')} {only} data: {context.format_time(*moving)}. The largest: {shares}.",
         moving,
-        severity=WARNING if share >= warning_pct else INFO,
+        severity=WARNING if share >= 10.0 else INFO,
         confidence=HIGH,
         evidence={"movement_ms": context.sum_ms(moving), "movement_pct": round(share, 2)},
         remedy=""
@@ -461,68 +207,6 @@ def movement_share(context: Context, info_pct: float, warning_pct: float) -> Fin
         else "Build with --profilingVerbosity=detailed and export with --exportLayerInfo: types and layouts then show "
         "what forces each copy.",
     )
-
-
-@rule(
-    "FMT006",
-    "Redundant copy",
-    WARNING,
-    looks_for="A generated Myelin kernel of casts, reshapes, moves and copies only, with one output of its input's "
-    "type, layout and element count.",
-    why="It reads and writes a whole tensor without effect.",
-    remedy="Find the cause: a plugin's format (PLUG001), a network input used directly, a redundant cast in the model.",
-    references=(issue(1489), FUSION_CATALOG),
-    columns=("tactic", "input_formats", "output_formats", "latency_ms"),
-    not_when="Copies next to a plugin (PLUG001, FUSE004); transposes; writers of network outputs; loops "
-    "and branches, and the copy of a value that a loop changes; kernels whose layouts are not stated, as before "
-    "TensorRT 11: their copy may be a change of layout; without a profile, less than 1 024 elements.",
-    needs=(details,),
-    estimate="without the copy",
-    formula="layer time",
-)
-def needless_copy(context: Context) -> Findings:
-    regions = map_plugin_regions(context)
-    written = Counter(port.name for ports in context.outputs for port in ports)
-    changed = {name for name, count in written.items() if count > 1}
-    for layer, layer_type in enumerate(context.layer_types):
-        if layer_type != "kgen" or not context.takes_time(layer):
-            continue
-        if layer in regions or layer in context.output_writers or not _copies_nothing_new(context, layer):
-            continue
-        if context.values_of_control_flow[layer] is not None or context.outputs[layer][0].name in changed:
-            continue
-        if not context.has_profile and is_small(context.outputs[layer][0]):
-            continue
-        plugin = _find_plugin(context, [*context.consumers[layer], *context.producers[layer]])
-        yield finding(
-            f"{context.quote(layer)} copies {context.format_types(layer)} without a change of type or size: "
-            f"{context.format_time(layer)}.",
-            [layer],
-            savings=context.times([layer]),
-            evidence=context.evidence(layer, operators=" ".join(context.operators(layer))),
-            remedy=""
-            if plugin is None
-            else f"The plugin {context.quote(plugin)} next to it requires the copy: let it accept the existing format and "
-            "tensor.",
-            group="kernels copy without a change of type or size",
-        )
-
-
-def _copies_nothing_new(context: Context, layer: int) -> bool:
-    """Return whether a generated kernel only copies: same type, same shape, and the same stated layout."""
-    names = context.operators(layer)
-    if not names or not _COPIES.issuperset(names) or len(context.outputs[layer]) != 1:
-        return False
-    ends = context.conversion(layer)
-    if ends is None or len(context.data_inputs[layer]) != 1:
-        return False
-    source, target = ends
-    is_same = (source.dtype, source.format_text, source.shape) == (
-        target.dtype,
-        target.format_text,
-        target.shape,
-    )
-    return is_same and source.format is not None and size_of(source) is not None
 
 
 @strength(
@@ -543,11 +227,7 @@ def little_movement(context: Context) -> Finding | None:
 
 
 RULES = (
-    type_conversion,
-    layout_detour,
-    expensive_reformat,
     conversion_at_edge,
     movement_share,
-    needless_copy,
     little_movement,
 )

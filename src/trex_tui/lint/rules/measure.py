@@ -39,9 +39,10 @@ from trex_tui.lint.rule import (
     WARNING,
     Finding,
     Findings,
+    FindingSeverity,
+    Rule,
     finding,
     not_checked,
-    rule,
     strength,
 )
 from trex_tui.text import format_shape, plural, printable
@@ -69,7 +70,7 @@ _OTHER_LIBRARY = re.compile(
 )
 
 
-@rule(
+@Rule(
     "MEASURE001",
     "Profile with few iterations",
     WARNING,
@@ -79,33 +80,32 @@ _OTHER_LIBRARY = re.compile(
     remedy="Profile with at least 100 iterations.",
     references=(BEST_PRACTICES,),
     columns=("latency_ms",),
-    thresholds={"iterations": 100},
 )
-def few_iterations(context: Context, iterations: float) -> Findings:
+def few_iterations(context: Context) -> Findings:
     count = context.engine.iterations
     if not context.engine.has_profile:
         yield not_checked(no_profile(context))
     elif count is None:
         yield not_checked("the profile has no iteration count: export it with trtexec")
-    elif count < FEW_ITERATIONS or (
-        count < iterations and count * (context.total_ms or 0.0) < SHORT_PROFILE_MS
-    ):
+    elif count < FEW_ITERATIONS or (count < 100 and count * (context.total_ms or 0.0) < SHORT_PROFILE_MS):
         on_grid = on_grid_pct(context.engine.layers["latency_ms"].dropna())
-        grid = f"{1000 * EVENT_GRID_MS:.3f} µs"
         what = "single samples" if count == 1 else "means of few samples"
-        multiples = f"; {on_grid:.0f} % of the times are multiples of the timer's {grid}" if on_grid else ""
+        grid = (
+            f"; {on_grid:.0f} % are multiples of the timer's {1000 * EVENT_GRID_MS:.3f} µs" if on_grid else ""
+        )
+        has_graph = count == 1 and find_flag(context.engine, "cuda_graph")
         yield finding(
-            f"Profile of {plural(count, 'iteration')}: layer times are {what}{multiples}.",
+            f"Profile of {plural(count, 'iteration')}: layer times are {what}{grid}.",
             severity=WARNING if count < FEW_ITERATIONS else INFO,
             confidence=HIGH,
             evidence={"profile_iterations": count, "on_timer_grid_pct": on_grid},
             remedy="Profile with at least 100 iterations, without --useCudaGraph: TensorRT 8.4 counts only one with it."
-            if count == 1 and find_flag(context.engine, "cuda_graph")
+            if has_graph
             else "",
         )
 
 
-@rule(
+@Rule(
     "MEASURE002",
     "Unstable latency",
     WARNING,
@@ -115,42 +115,36 @@ def few_iterations(context: Context, iterations: float) -> Findings:
     remedy="Lock the clocks, use the GPU exclusively, warm up longer, use --useSpinWait; a log of clocks and "
     "throttling shows the cause.",
     references=(_CONDITIONS, issue(2289)),
-    thresholds={"p99_ratio": 1.10, "cv_pct": TRTEXEC_CV_PCT},
 )
-def unstable_latency(context: Context, p99_ratio: float, cv_pct: float) -> Findings:
+def unstable_latency(context: Context) -> Findings:
     stated = _read_warnings(context)
-    series = _main_series(context)
+    series, run = _main_series(context), stability(context.engine)
     if series is None or not find_latency(context.engine, "median_ms", series):
         yield from stated
         if not stated:
             yield not_checked(no_timing(context))
         return
-    run = stability(context.engine)
     if run is None:
         missing = "drift and spread need timing rows: run trtexec with --exportTimes"
         yield not_checked(context.explain_absence(missing, FileKind.TIMING))
     ratio, cv = _tail_ratio(context, series), find_latency(context.engine, "cv_pct", series)
-    moves = run is not None and run.verdict in ("drift", "spread")
-    tails = ratio is not None and ratio > p99_ratio
-    has_levels = run is not None and run.verdict == "two levels"
-    if not moves and not tails and not has_levels and (cv is None or cv <= cv_pct):
+    verdict = run.verdict if run is not None else ""
+    is_serious = verdict in ("drift", "spread") or (ratio is not None and ratio > 1.1)
+    if not is_serious and verdict != "two levels" and (cv is None or cv <= TRTEXEC_CV_PCT):
         yield from stated
         return
-    stated_cv = next((warning.evidence["cv_pct"] for warning in stated), None)
-    spread = "spread unknown"
-    if cv is not None:
-        spread = f"coefficient of variation {cv:.1f} %"
-    elif stated_cv is not None:
-        spread = f"coefficient of variation {stated_cv} % (trtexec)"
-    tail = f", p99 {ratio:.2f} × median" if ratio is not None else ""
+    parts = [f"coefficient of variation {cv:.1f} %"] if cv is not None else []
+    if cv is None and stated:
+        parts.append(f"coefficient of variation {stated[0].evidence['cv_pct']} % (trtexec)")
+    parts += [f"p99 {ratio:.2f} × median"] if ratio is not None else []
     waits_actively = find_flag(context.engine, "spin_wait") is True
     yield finding(
-        f"Unstable latency: {spread}{tail}.{_describe_stability(run)}",
-        severity=WARNING if moves or tails else INFO,
+        f"Unstable latency: {', '.join(parts) or 'spread unknown'}.{_describe_stability(run)}",
+        severity=WARNING if is_serious else INFO,
         confidence=HIGH,
         evidence={
-            "verdict": run.verdict if run else None,
-            "cv_pct": cv if cv is not None else stated_cv,
+            "verdict": verdict or None,
+            "cv_pct": cv,
             "p99_over_median": ratio,
             "windows_range_pct": run.windows_range_pct if run else None,
         },
@@ -206,7 +200,7 @@ def _read_warnings(context: Context) -> list[Finding]:
     return findings
 
 
-@rule(
+@Rule(
     "MEASURE003",
     "Profile does not match the graph",
     ERROR,
@@ -248,7 +242,7 @@ def foreign_profile(context: Context) -> Findings:
     )
 
 
-@rule(
+@Rule(
     "MEASURE004",
     "Unrepresentative run conditions",
     INFO,
@@ -261,27 +255,38 @@ def foreign_profile(context: Context) -> Findings:
     references=(issue(976), issue(1166)),
 )
 def run_conditions(context: Context) -> Findings:
+    build, timed = build_run(context.engine), timed_run(context.engine)
     for doubt in find_doubts(context.engine):
         if doubt.kind in ("throttled", "power_mode"):
-            yield finding(
+            yield _doubt(
                 f"During the capture {printable(doubt.text)}: times are not at full clocks.",
-                severity=WARNING,
-                confidence=HIGH,
-                evidence={doubt.kind: doubt.text, "source": "manifest of the capture"},
-                remedy="Cool the machine, raise its power limit or choose its power mode, and capture again.",
+                "Cool the machine, raise its power limit or choose its power mode, and capture again.",
+                condition=doubt.text,
             )
-    yield from _find_stated_conditions(context)
-    build, timed = build_run(context.engine), timed_run(context.engine)
+    trace = timed_log(context.engine)
+    for message in trace.messages if trace is not None else ():
+        text = " ".join(message.text.split())
+        if _OTHER_MODEL.search(text):
+            yield _doubt(
+                "TensorRT states that the engine was built on another device: tactics were chosen there.",
+                "Build on the target device (a Jetson: in the same power mode).",
+                log_line=message.line,
+            )
+        elif match := _OTHER_LIBRARY.search(text):
+            yield _doubt(
+                f"TensorRT was linked against {printable(match['linked'])} and loaded {printable(match['loaded'])}.",
+                "Install the linked version; LD_LIBRARY_PATH decides which one is loaded.",
+                INFO,
+                log_line=message.line,
+            )
     if not timed.source and not timed.chosen_shapes:
         yield not_checked("no options of the timing run: keep its metadata or log in the set")
         return
     for text in timed.chosen_shapes:
-        yield finding(
+        yield _doubt(
             f"trtexec chose the shape of a dynamic input ({printable(text)}): times apply to this shape.",
-            severity=WARNING,
-            confidence=HIGH,
-            evidence={"chosen_shape": text},
-            remedy="Give --shapes.",
+            "Give --shapes.",
+            chosen_shape=text,
         )
     if others := list(_find_other_shapes(context)):
         parts = [
@@ -289,45 +294,26 @@ def run_conditions(context: Context) -> Findings:
             for name, best, used in others
         ]
         more = f" and {len(parts) - _NAMED_INPUTS} more" if len(parts) > _NAMED_INPUTS else ""
-        yield finding(
+        yield _doubt(
             f"{plural(len(others), 'input')} ran with another shape than tactics were chosen for: "
             f"{', '.join(parts[:_NAMED_INPUTS])}{more}.",
-            confidence=HIGH,
-            evidence={"inputs": len(others), "shapes": "; ".join(parts)},
-            remedy="Time the optimal shape of the build, or build with --optShapes for the target shape.",
+            "Time the optimal shape of the build, or build with --optShapes for the target shape.",
+            INFO,
+            inputs=len(others),
+            shapes="; ".join(parts),
         )
     built_on, ran_on = build.device.get("Selected Device"), timed.device.get("Selected Device")
     if built_on and ran_on and built_on != ran_on:
-        yield finding(
+        yield _doubt(
             f"Built on {printable(built_on)}, timed on {printable(ran_on)}: tactics were chosen on the other device.",
-            severity=WARNING,
-            confidence=HIGH,
-            evidence={"build_device": built_on, "timed_device": ran_on},
-            remedy="Build on the target device.",
+            "Build on the target device.",
+            build_device=built_on,
+            timed_device=ran_on,
         )
 
 
-def _find_stated_conditions(context: Context) -> Findings:
-    """Yield warnings of TensorRT that the engine or the libraries are not those of the build."""
-    trace = timed_log(context.engine)
-    for message in trace.messages if trace is not None else ():
-        text = " ".join(message.text.split())
-        evidence = {"warning": printable(text), "log_line": message.line}
-        if _OTHER_MODEL.search(text):
-            yield finding(
-                "TensorRT states that the engine was built on another device: tactics were chosen there.",
-                severity=WARNING,
-                confidence=HIGH,
-                evidence=evidence,
-                remedy="Build on the target device (a Jetson: in the same power mode).",
-            )
-        elif match := _OTHER_LIBRARY.search(text):
-            yield finding(
-                f"TensorRT was linked against {printable(match['linked'])} and loaded {printable(match['loaded'])}.",
-                confidence=HIGH,
-                evidence=evidence,
-                remedy="Install the linked version; LD_LIBRARY_PATH decides which one is loaded.",
-            )
+def _doubt(message: str, remedy: str, severity: FindingSeverity = WARNING, **evidence: object) -> Finding:
+    return finding(message, severity=severity, confidence=HIGH, evidence=evidence, remedy=remedy)
 
 
 def _find_other_shapes(context: Context) -> Iterator[tuple[str, list[int], list[int]]]:
@@ -345,7 +331,7 @@ def _find_other_shapes(context: Context) -> Iterator[tuple[str, list[int], list[
                 yield entry["name"], wanted, used
 
 
-@rule(
+@Rule(
     "MEASURE005",
     "Mean layer times far above medians",
     WARNING,
@@ -354,9 +340,8 @@ def _find_other_shapes(context: Context) -> Iterator[tuple[str, list[int], list[
     remedy="Profile again with locked clocks, an idle GPU and more iterations; until then use the medians.",
     references=(BEST_PRACTICES,),
     columns=("latency_ms", "median_ms"),
-    thresholds={"ratio": 1.1},
 )
-def polluted_means(context: Context, ratio: float) -> Findings:
+def polluted_means(context: Context) -> Findings:
     medians = context.values("median_ms")
     known = [
         (layer, ms, median)
@@ -368,20 +353,20 @@ def polluted_means(context: Context, ratio: float) -> Findings:
         yield not_checked(no_medians if context.has_profile else no_profile(context))
         return
     mean_sum, median_sum = sum(ms for _, ms, _ in known), sum(median for _, _, median in known)
-    if mean_sum < ratio * median_sum:
+    if mean_sum < 1.1 * median_sum:
         return
-    far = [layer for layer, ms, median in known if ms >= ratio * median]
+    far = [layer for layer, ms, median in known if ms >= 1.1 * median]
     subject = "layer is" if len(far) == 1 else "layers are"
     yield finding(
         f"Sum of means {mean_sum:.4g} ms, of medians {median_sum:.4g} ms: {len(far)} {subject} "
-        f"{100 * (ratio - 1):.0f} % or more above the median.",
+        "10 % or more above the median.",
         far,
         confidence=HIGH,
         evidence={"mean_sum_ms": mean_sum, "median_sum_ms": median_sum, "layers": len(far)},
     )
 
 
-@rule(
+@Rule(
     "MEASURE006",
     "Unstable layers",
     INFO,
@@ -391,9 +376,8 @@ def polluted_means(context: Context, ratio: float) -> Findings:
     remedy="Profile again with locked clocks and an idle GPU; look at layers that stay unstable in Nsight Systems.",
     references=(BEST_PRACTICES,),
     columns=("median_ms", "p99_ms", "cv_pct", "outliers"),
-    thresholds={"p99_ratio": 1.25, "time_pct": 10.0},
 )
-def unstable_layers(context: Context, p99_ratio: float, time_pct: float) -> Findings:
+def unstable_layers(context: Context) -> Findings:
     frame = context.engine.layers[["latency_ms", "median_ms", "p99_ms", "cv_pct"]].copy()
     calls = context.engine.calls
     frame["samples"] = calls.groupby("layer").size() if len(calls) else pd.NA
@@ -403,17 +387,17 @@ def unstable_layers(context: Context, p99_ratio: float, time_pct: float) -> Find
         none = "no per-iteration layer times (IProfiler file {layer: [ms, …]})"
         yield not_checked(none if known.empty else f"fewer than {LEAST_SAMPLES} single times per layer")
         return
-    beyond, ratio = judged["p99_ms"] - judged["median_ms"], judged["p99_ms"] / judged["median_ms"]
-    is_unstable = ratio.gt(p99_ratio) & beyond.ge(_LEAST_STEPS * EVENT_GRID_MS)
-    if not is_unstable.any():
+    judged = judged.assign(
+        beyond=judged["p99_ms"] - judged["median_ms"], ratio=judged["p99_ms"] / judged["median_ms"]
+    )
+    is_unstable = judged["ratio"].gt(1.25) & judged["beyond"].ge(_LEAST_STEPS * EVENT_GRID_MS)
+    unstable = judged[is_unstable].sort_values("beyond", ascending=False, kind="stable")
+    if unstable.empty:
         return
-    unstable, ratios = judged[is_unstable].copy(), plain_values(ratio[is_unstable])
-    unstable["beyond"] = beyond[is_unstable]
-    by_excess = unstable.sort_values("beyond", ascending=False, kind="stable")
-    beyond_ms = math.fsum(plain_values(by_excess["beyond"]))
-    layers = by_excess.index.tolist()
+    layers = unstable.index.tolist()
     worst, pct = layers[0], context.share_of(layers) or 0.0
-    row = {key: plain_values(by_excess[key])[0] for key in by_excess}
+    row = {key: plain_values(unstable[key])[0] for key in unstable}
+    ratios, beyond_ms = plain_values(unstable["ratio"]), math.fsum(plain_values(unstable["beyond"]))
     far = plain_values(outliers(context.engine))[worst] or 0
     span = f"{min(ratios):.2f}" if len(ratios) == 1 else f"{min(ratios):.2f} to {max(ratios):.2f}"
     cv = "" if row["cv_pct"] is None else f", coefficient of variation {row['cv_pct']:.1f} %"
@@ -422,7 +406,7 @@ def unstable_layers(context: Context, p99_ratio: float, time_pct: float) -> Find
         f"+{beyond_ms:.4g} ms in all. Most: {context.quote(worst)}, median {row['median_ms']:.4g} ms, p99 "
         f"{row['p99_ms']:.4g} ms{cv}, {far}/{row['samples']} outliers.",
         layers,
-        severity=WARNING if pct >= time_pct else INFO,
+        severity=WARNING if pct >= 10.0 else INFO,
         confidence=HIGH,
         evidence={
             "layers": len(unstable),
@@ -461,21 +445,6 @@ def steady_timing(context: Context) -> Finding | None:
     )
 
 
-@strength(
-    "MEASURE",
-    "Profile and graph match",
-    "Every layer has a row, every row a layer, with at least 100 iterations.",
-    ("latency_ms", "occurrence"),
-    without=(few_iterations, foreign_profile),
-)
-def matching_profile(context: Context) -> Finding | None:
-    engine, iterations = context.engine, context.engine.iterations
-    if not engine.has_graph or not engine.has_profile or iterations is None or None in context.ms:
-        return None
-    text = f"Profile and graph match layer by layer ({len(engine)}), over {plural(iterations, 'iteration')}."
-    return finding(text, evidence={"profile_iterations": iterations, "layers": len(engine)})
-
-
 RULES = (
     few_iterations,
     unstable_latency,
@@ -484,5 +453,4 @@ RULES = (
     polluted_means,
     unstable_layers,
     steady_timing,
-    matching_profile,
 )

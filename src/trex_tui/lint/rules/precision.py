@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable
 
-from trex_tui.analysis.build import LayerChoice
 from trex_tui.analysis.peaks import find_peak, has_tensor_cores
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Port
 from trex_tui.lint.context import (
-    BUILDER_PERFORMANCE,
     FLOATING,
     NO_DEVICE,
     PRODUCTS,
@@ -21,7 +19,6 @@ from trex_tui.lint.context import (
     RESIDUAL_QDQ,
     TENSOR_CORES,
     TERSE,
-    TIMED_ALONE,
     WIDE,
     Context,
     bits_of,
@@ -30,12 +27,11 @@ from trex_tui.lint.context import (
     issue,
     quote,
     size_of,
-    verbose_log,
 )
-from trex_tui.lint.regions import Island, conversion_role, find_islands
-from trex_tui.lint.rule import HIGH, INFO, LOW, WARNING, Finding, Findings, finding, not_checked, rule
+from trex_tui.lint.regions import Island, find_islands
+from trex_tui.lint.rule import HIGH, INFO, LOW, MEDIUM, WARNING, Findings, Rule, finding, not_checked
 from trex_tui.lint.savings import (
-    fraction,
+    fractions,
     is_stalled,
     merge,
     moving_ms,
@@ -61,7 +57,7 @@ _NO_QUANTIZED_KERNEL = frozenset(
 )
 
 
-@rule(
+@Rule(
     "PREC001",
     "FP32 layer in a reduced-precision engine",
     WARNING,
@@ -75,11 +71,10 @@ _NO_QUANTIZED_KERNEL = frozenset(
     "transposes at the network's edge (FMT004); layers far below the rates of others, which fewer bytes "
     "do not shorten.",
     needs=(details,),
-    thresholds={"share_pct": 0.5},
     estimate="assumes half of the bytes",
     formula="layer time / 2",
 )
-def single_precision_layer(context: Context, share_pct: float) -> Findings:
+def single_precision_layer(context: Context) -> Findings:
     reduced = sum(map(context.is_reduced, context.multiplying))
     if not context.multiplying or reduced < REDUCED_SHARE * len(context.multiplying):
         return
@@ -92,29 +87,19 @@ def single_precision_layer(context: Context, share_pct: float) -> Findings:
         and layer not in in_islands
         and not (context.kinds[layer] == LayerKind.SOFTMAX and layer in flow.at_output)
         and not (context.is_movement(layer) and layer in flow.at_edge)
+        and not is_stalled(context, layer)
+        and (not context.has_profile or context.share_pct(layer) >= 0.5)
     ]
-    remedy = _AS_EXPORTED if context.platform.is_strongly_typed else ""
-    if not context.has_profile and layers:
+    if layers:
         yield finding(
-            f"{plural(len(layers), 'layer')} with FP32 inputs and outputs in a reduced-precision engine; "
-            "time unknown without a profile.",
+            f"{plural(len(layers), 'layer')} with FP32 inputs and outputs in a reduced-precision engine, the longest "
+            f"{context.quote(context.longest(layers))}: {context.format_time(*layers)}.",
             layers,
-            confidence=LOW,
-            evidence={"layers": len(layers)},
-            remedy=remedy,
+            confidence=MEDIUM if context.has_profile else LOW,
+            savings=fractions(context, layers, 0.5),
+            evidence={"layers": len(layers), **context.evidence(context.longest(layers))},
+            remedy=_AS_EXPORTED if context.platform.is_strongly_typed else "",
         )
-        return
-    for layer in layers:
-        if context.share_pct(layer) >= share_pct and not is_stalled(context, layer):
-            yield finding(
-                f"{context.quote(layer)} has FP32 inputs and outputs in a reduced-precision engine: "
-                f"{context.format_time(layer)}.",
-                [layer],
-                savings=fraction(context, layer, 0.5),
-                evidence=context.evidence(layer),
-                remedy=remedy,
-                group="layers have FP32 inputs and outputs in a reduced-precision engine",
-            )
 
 
 _AS_EXPORTED = (
@@ -134,7 +119,7 @@ def _is_wide(context: Context, layer: int) -> bool:
     return (size_of(context.outputs[layer][0]) or 0) >= MANY_ELEMENTS
 
 
-@rule(
+@Rule(
     "PREC002",
     "Floating-point island between quantized layers",
     WARNING,
@@ -158,113 +143,86 @@ def _is_wide(context: Context, layer: int) -> bool:
 )
 def float_island(context: Context) -> Findings:
     islands = [island for island in find_islands(context) if not _is_between_gemms(context, island)]
-    adding = {layer for island in islands for layer in island.readers}
-    causes: dict[tuple[str, bool], list[Island]] = {}
-    for island in islands:
-        is_hard = any(context.kinds[layer] in _NO_QUANTIZED_KERNEL for layer in island.work)
-        causes.setdefault((_find_cause(context, island, adding), is_hard), []).append(island)
-    for (cause, is_hard), alike in causes.items():
-        yield _describe_islands(context, cause, is_hard, alike)
+    hard = [
+        island
+        for island in islands
+        if any(context.kinds[layer] in _NO_QUANTIZED_KERNEL for layer in island.work)
+    ]
+    for alike in ([island for island in islands if island not in hard], hard):
+        if not alike:
+            continue
+        savings: dict[int, float] = {}
+        for island in alike:
+            savings = merge(savings, _save_island(context, island))
+        ordered = sorted(
+            alike, key=lambda island: (-(context.sum_ms(island.layers) or 0.0), island.layers[0])
+        )
+        layers = sorted({layer for island in alike for layer in island.layers})
+        message = _describe_island(context, ordered[0])
+        if len(alike) > 1:
+            time = context.format_time(*layers)
+            message = f"{len(alike)} FP tensors between quantized layers: {time}. The largest: {message}"
+        yield finding(
+            message,
+            layers,
+            severity=INFO if alike is hard else None,
+            savings=savings,
+            evidence=context.evidence(
+                ordered[0].layers[0],
+                islands=len(alike),
+                writers=sum(len(island.writers) for island in alike),
+                conversions=sum(len(island.conversions) for island in alike),
+                residual_readers=sum(len(island.readers) for island in alike),
+                light_layers=sum(len(island.work) for island in alike),
+            ),
+            remedy="Few of these operators have quantized kernels; quantize the value only if its time matters."
+            if alike is hard
+            else _advise_islands(context, ordered),
+        )
 
 
 def _is_between_gemms(context: Context, island: Island) -> bool:
     """Return whether GEMMs alone write and read a value, as in a transformer."""
     ends = {*island.writers, *island.readers}
-    ends.update(
-        *(context.producers[layer] for layer in island.layers),
-        *(context.consumers[layer] for layer in island.layers),
-    )
-    kinds = {context.kinds[layer] for layer in ends} & set(PRODUCTS)
-    return kinds == {LayerKind.GEMM}
-
-
-def _dequantizations(context: Context, island: Island) -> list[int]:
-    """Return the kernels of an island that dequantize the output of quantized layers."""
-    return [layer for layer in island.conversions if conversion_role(context, layer) == "dequantizes"]
-
-
-def _find_cause(context: Context, island: Island, adding: Collection[int]) -> str:
-    """Return the end of the remedy.
-
-    Args:
-        adding: Products that add an island as their residual.
-    """
-    if not island.writers:
-        return ""
-    if _dequantizations(context, island):
-        return ": the skip input of the addition is already quantized, its result is not."
-    if island.readers or any(layer in adding for layer in island.writers):
-        return ", so that the addition reads and writes 8 bits."
-    if island.work:
-        return ", so that the layers in between run quantized."
-    return ", so that it writes 8 bits."
-
-
-def _describe_islands(context: Context, cause: str, is_hard: bool, islands: Sequence[Island]) -> Finding:
-    """Return a finding for islands of one cause, the most expensive first in sentence and remedy."""
-    savings: dict[int, float] = {}
-    for island in islands:
-        savings = merge(savings, _save_island(context, island))
-    ordered = sorted(islands, key=lambda island: (-(context.sum_ms(island.layers) or 0.0), island.layers[0]))
-    layers = sorted({layer for island in islands for layer in island.layers})
-    message = _describe_island(context, ordered[0])
-    if len(islands) > 1:
-        time = context.format_time(*layers)
-        message = f"{len(islands)} FP tensors between quantized layers: {time}. The largest: {message}"
-    return finding(
-        message,
-        layers,
-        severity=INFO if is_hard else None,
-        savings=savings,
-        evidence=context.evidence(
-            ordered[0].layers[0],
-            islands=len(islands),
-            writers=sum(len(island.writers) for island in islands),
-            conversions=sum(len(island.conversions) for island in islands),
-            residual_readers=sum(len(island.readers) for island in islands),
-            light_layers=sum(len(island.work) for island in islands),
-        ),
-        remedy="Few of these operators have quantized kernels; quantize the value only if its time matters."
-        if is_hard
-        else _advise_islands(context, cause, ordered),
-    )
+    for layer in island.layers:
+        ends.update(context.producers[layer], context.consumers[layer])
+    return {context.kinds[layer] for layer in ends} & set(PRODUCTS) == {LayerKind.GEMM}
 
 
 def _describe_island(context: Context, island: Island) -> str:
-    """Return `'conv2' writes FP32 between quantized layers: 'pool' works on it, 2 kernels convert it: 0.0993 ms, 13.6 %.`"""
-    first = next(iter((*island.writers, *_dequantizations(context, island))), island.layers[0])
-    precision = context.output_types[first] or "floating point"
-    if len(island.writers) > 1:
-        head = f"{len(island.writers)} quantized compute layers (first: {context.quote(first)}) write {precision}"
-    else:
-        head = f"{context.quote(first)} {'writes' if island.writers else 'dequantizes to'} {precision}"
-    parts = []
-    if island.work:
-        works = context.quote(island.work[0]) if len(island.work) == 1 else plural(len(island.work), "layer")
-        parts.append(f"{works} {'works' if len(island.work) == 1 else 'work'} on it")
-    if number := len(island.conversions):
-        parts.append(f"{plural(number, 'kernel')} {'converts' if number == 1 else 'convert'} it")
-    if number := len(island.readers):
-        kinds = {context.kinds[layer] for layer in island.readers}
-        noun = "convolution" if kinds == {LayerKind.CONVOLUTION} else "compute layer"
-        parts.append(f"{plural(number, noun)} {'adds' if number == 1 else 'add'} it as a residual")
-    return f"{head} between quantized layers: {', '.join(parts)}: {context.format_time(*island.layers)}."
+    """Return `'conv2' writes FP32 between quantized layers: 1 layer works on it, 2 kernels convert it: 0.0993 ms, 13.6 %.`"""
+    first = next(iter((*island.writers, *island.conversions)), island.layers[0])
+    more = f" and {len(island.writers) - 1} more" if len(island.writers) > 1 else ""
+    verb = "writes" if len(island.writers) == 1 else "write" if island.writers else "dequantizes to"
+    parts = [
+        f"{plural(len(layers), noun)} {verbs[len(layers) > 1]} it{ending}"
+        for layers, noun, verbs, ending in (
+            (island.work, "layer", ("transforms", "transform"), ""),
+            (island.conversions, "kernel", ("converts", "convert"), ""),
+            (island.readers, "compute layer", ("adds", "add"), " as a residual"),
+        )
+        if layers
+    ]
+    return (
+        f"{context.quote(first)}{more} {verb} {context.output_types[first] or 'floating point'} between quantized layers: "
+        f"{', '.join(parts)}: {context.format_time(*island.layers)}."
+    )
 
 
-def _advise_islands(context: Context, cause: str, islands: Iterable[Island]) -> str:
+def _advise_islands(context: Context, islands: Iterable[Island]) -> str:
     """Return where Q and DQ are missing, by the ONNX nodes after which the values are written."""
     writers = [layer for island in islands for layer in island.writers]
     if not writers:
         return "Put Q and DQ on the result of the layers in between, so that they read and write 8 bits."
-    named = [_last_node(context, layer) for layer in writers[:_MOST_NODES]]
+    named = ", ".join(quote(_last_node(context, layer)) for layer in writers[:_MOST_NODES])
     more = f" and {len(writers) - _MOST_NODES} more" if len(writers) > _MOST_NODES else ""
-    return f"Put Q and DQ after {', '.join(map(quote, named))}{more}{cause}"
+    return f"Put Q and DQ after {named}{more}, so that their readers, also residual additions, read and write 8 bits."
 
 
 def _last_node(context: Context, layer: int) -> str:
     """Return the ONNX node that writes the result of a layer: the last one that is no Q or DQ, as those of weights are."""
     nodes = [node for node in context.nodes[layer] if not _Q_NODE.search(node)]
-    return nodes[-1] if nodes else context.names[layer]
+    return str([context.names[layer], *nodes][-1])
 
 
 def _save_island(context: Context, island: Island) -> dict[int, float]:
@@ -297,13 +255,13 @@ def _save_wide(context: Context, layer: int, wide: list[Port]) -> dict[int, floa
     return saving(context, layer, None if ms is None else min(saved_ms, ms - shortest_ms(context)))
 
 
-@rule(
+@Rule(
     "PREC003",
     "Requested precision does not suit the device",
     WARNING,
     looks_for="An engine with only FP32 compute layers and closed blocks, which take at least half of the "
     "time, on a device "
-    "with FP16 tensor cores; INT8 allowed without FP16; FP16 allowed on a device without fast FP16.",
+    "with FP16 tensor cores; INT8 allowed without FP16.",
     why="FP16 halves the bytes and is several times faster. With INT8 alone, all layers that are not "
     "quantized run in FP32.",
     remedy=(
@@ -317,11 +275,10 @@ def _save_wide(context: Context, layer: int, wide: list[Port]) -> dict[int, floa
     columns=("kind", "precision", "latency_ms", "bound"),
     not_when="Devices without FP16 tensor cores; builds with FP16 or BF16 allowed in which FP32 kernels were faster.",
     needs=(details,),
-    thresholds={"share_pct": 50.0},
     estimate="assumes FP16: half of the bytes, or the ratio of the peaks",
     formula="bound by bandwidth or unknown: layer time / 2; bound by compute: layer time · (1 − peak now / FP16 peak)",
 )
-def requested_precision(context: Context, share_pct: float) -> Findings:
+def requested_precision(context: Context) -> Findings:
     stated, device = context.engine.facts.builder_precision, context.device
     allowed = set((stated or "").upper().replace(",", "+").split("+"))
     if "INT8" in allowed and not allowed & {"FP16", "BF16"}:
@@ -340,29 +297,20 @@ def requested_precision(context: Context, share_pct: float) -> Findings:
         return
     if any(types & REDUCED for types in closed.values()):
         return  # a closed block computes in fewer bits
-    may_use_half = (
-        bool(allowed & {"FP16", "BF16"}) or context.build.argument("--fp16", "--bf16", "--best") is not None
-    )
-    has_fast_half = tensor_cores_for(context, DataType.FP16)
-    share = context.share_of(products)
+    options = context.build.argument("--fp16", "--bf16", "--best")
+    if allowed & {"FP16", "BF16"} or options is not None:
+        return  # the builder timed both, and FP32 was faster
+    has_fast_half, share = tensor_cores_for(context, DataType.FP16), context.share_of(products)
     if has_fast_half is None:
         yield not_checked(NO_DEVICE)
-    elif has_fast_half and may_use_half:
-        return  # the builder timed both, and FP32 was faster: PREC005 reports where
-    elif has_fast_half and (share is None or share >= share_pct):
+    elif has_fast_half and (share is None or share >= 50.0):
         savings: dict[int, float] = {}
         for layer in products:
             savings |= narrowed(context, layer, _part_saved_by_halves(context, layer))
-        blocks = f", {len(wide_blocks)} of them closed blocks," if wide_blocks else ""
-        noun = (
-            "convolution, GEMM or attention layer"
-            if len(products) == 1
-            else "convolutions, GEMMs and attention layers"
-        )
+        blocks = f" ({len(wide_blocks)} of them closed blocks)" if wide_blocks else ""
         yield finding(
-            f"{'The only' if len(products) == 1 else f'All {len(products)}'} {noun}{blocks} "
-            f"{'runs' if len(products) == 1 else 'run'} in FP32, on a device with FP16 tensor cores: "
-            f"{context.format_time(*products)}.",
+            f"All {plural(len(products), 'convolution, GEMM or attention layer')}{blocks} run in FP32, on a device with "
+            f"FP16 tensor cores: {context.format_time(*products)}.",
             products,
             savings=savings,
             evidence={
@@ -374,14 +322,6 @@ def requested_precision(context: Context, share_pct: float) -> Findings:
         )
     elif has_fast_half and len(closed) > len(wide_blocks):
         yield not_checked("types of closed blocks are unknown", len(closed) - len(wide_blocks))
-    elif not has_fast_half and "FP16" in allowed:
-        yield finding(
-            f"FP16 was allowed, but no compute layer uses it: {device.name or 'the device'} has no tensor "
-            "cores for it.",
-            severity=INFO,
-            evidence={"builder_precision": stated, "compute_capability": device.compute_capability},
-            remedy=("Remove --fp16 on this device, unless it saves memory.", "None, unless FP32 is faster."),
-        )
 
 
 def _float_types(context: Context, layer: int) -> set[str]:
@@ -463,7 +403,7 @@ _WARNINGS = (
 )
 
 
-@rule(
+@Rule(
     "PREC004",
     "Precision changed or lost by the builder",
     INFO,
@@ -529,68 +469,9 @@ def _find_non_conforming(context: Context) -> Findings:
     )
 
 
-@rule(
-    "PREC005",
-    "Lower precision was almost as fast",
-    INFO,
-    looks_for="A convolution, GEMM or attention in FP32 of at least 0.5 % of the time for which the log has a "
-    "narrower type at most 5 % slower.",
-    why=f"The narrower type halves the bytes read by its neighbours and often removes conversions. {TIMED_ALONE}",
-    remedy="Export the layer in the narrower type and compare latency, not tuning times.",
-    references=(BUILDER_PERFORMANCE,),
-    columns=("kind", "latency_ms"),
-    not_when="Layers whose formats the log does not distinguish, and copies.",
-    needs=(verbose_log,),
-    thresholds={"margin_pct": 5.0, "share_pct": 0.5},
-)
-def reduced_precision_lost(context: Context, margin_pct: float, share_pct: float) -> Findings:
-    for layer in context.multiplying:
-        share, choice = context.pct(context.ms[layer]), context.choices[layer]
-        close = _find_narrower(choice) if share is None or share >= share_pct else None
-        if close is None:
-            continue
-        precision, narrow_ms, chosen_ms = close
-        margin = 100.0 * (narrow_ms - chosen_ms) / chosen_ms
-        if margin <= margin_pct:
-            yield finding(
-                f"{context.quote(layer)} ({context.format_time(layer)}) runs in FP32; {precision} was "
-                f"{abs(margin):.2g} % {'slower' if margin >= 0 else 'faster'} in tuning. {TIMED_ALONE}",
-                [layer],
-                evidence={
-                    "chosen_precision": choice.precision,
-                    "chosen_tuning_ms": chosen_ms,
-                    "other_precision": precision,
-                    "other_tuning_ms": narrow_ms,
-                    "margin_pct": margin,
-                    "latency_ms": context.ms[layer],
-                },
-                remedy=(
-                    f"Request the type for this layer: --layerPrecisions=NAME:{precision.lower()} with "
-                    "--precisionConstraints=prefer; then compare latency, not tuning times.",
-                    "Export the layer in the narrower type and compare latency, not tuning times.",
-                ),
-                group=f"layers run in FP32 although {precision} was almost as fast in tuning",
-            )
-
-
-def _find_narrower(choice: LayerChoice) -> tuple[str, float, float] | None:
-    """Return the narrower type with the closest time, its time and that of the choice; None without one."""
-    chosen = choice.chosen
-    if (
-        choice.precision not in ("FP32", "TF32")
-        or chosen is None
-        or chosen.time_ms <= 0
-        or choice.is_ambiguous
-    ):
-        return None
-    narrow = next((timed for timed in choice.precisions if timed.precision in REDUCED), None)
-    return (narrow.precision, narrow.time_ms, chosen.time_ms) if narrow else None
-
-
 RULES = (
     single_precision_layer,
     float_island,
     requested_precision,
     builder_notes,
-    reduced_precision_lost,
 )

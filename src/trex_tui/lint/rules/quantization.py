@@ -5,20 +5,17 @@ from __future__ import annotations
 import re
 
 from trex_tui.engine.kinds import LayerKind
-from trex_tui.engine.model import Port
 from trex_tui.lint.context import (
     FLOATING,
     PRODUCTS,
     QUANTIZED,
     QUANTIZED_TYPES,
     RESIDUAL_QDQ,
+    TRANSPARENT,
     Context,
-    bits_of,
     details,
     issue,
     no_profile,
-    per_context,
-    size_of,
 )
 from trex_tui.lint.regions import conversion_role, map_islands
 from trex_tui.lint.rule import (
@@ -28,22 +25,24 @@ from trex_tui.lint.rule import (
     WARNING,
     Finding,
     Findings,
+    Rule,
     finding,
     not_checked,
-    rule,
     strength,
 )
-from trex_tui.lint.savings import fraction, moving_ms, narrowed, saving
+from trex_tui.lint.savings import is_stalled, narrowed, saving
 from trex_tui.text import plural
 
 _QDQ = re.compile(r"(QuantizeLinear|DequantizeLinear)[^/]*$")
 _BOTH_STEPS = {"QuantizeLinear", "DequantizeLinear"}
+_OWN_OPERATORS = frozenset(("Mul", "Div", "Min", "Max", "Roun", "Cast", "Cas", "Clip", "Quan"))
+"""Operators of a generated kernel that only quantizes or dequantizes."""
 _MAY_CONVERT = (LayerKind.QUANTIZE, LayerKind.SCALE, LayerKind.REFORMAT)
 # Two dequantizations, an addition and a quantization in one generated kernel.
 _RESIDUAL_KERNEL = re.compile(r"__myl_CastMulCastMulAdd\w*RounCast")
 
 
-@rule(
+@Rule(
     "QDQ001",
     "Q/DQ not fused",
     WARNING,
@@ -51,11 +50,11 @@ _RESIDUAL_KERNEL = re.compile(r"__myl_CastMulCastMulAdd\w*RounCast")
     "kernel, or quantize layer) to or from INT8, FP8, INT4 or FP4.",
     why="A fused Q or DQ is free. A separate one reads and writes its whole tensor.",
     remedy="Put the Q directly after an operator that can fuse it, remove duplicate pairs, and quantize residual "
-    "branches (QDQ003).",
+    "branches.",
     references=(QUANTIZED_TYPES, issue(2383), issue(2204)),
     columns=("kind", "layer_type", "input_formats", "output_formats", "latency_ms"),
-    not_when="Pointwise kernels with a fused Q. At network inputs and outputs, and with scales computed at run time, "
-    "the finding is info.",
+    not_when="Pointwise kernels and transposes with a fused Q. At network inputs and outputs, and with scales "
+    "computed at run time, the finding is info.",
     needs=(details,),
     estimate="assumes that it is fused",
     formula="layer time",
@@ -63,29 +62,26 @@ _RESIDUAL_KERNEL = re.compile(r"__myl_CastMulCastMulAdd\w*RounCast")
 def dangling_quantization(context: Context) -> Findings:
     flow, islands = context.flow, map_islands(context)
     for layer in context.select(*_MAY_CONVERT):
-        role = None
-        if context.takes_time(layer) and layer not in islands:
-            role = conversion_role(context, layer)
-        if role is None:
+        role = conversion_role(context, layer)
+        if role is None or layer in islands or not context.takes_time(layer):
             continue
+        if not _OWN_OPERATORS.issuperset(context.operators(layer)):
+            continue  # fused with a transpose or pointwise work
         at_edge = layer in (flow.at_input if role == "quantizes" else flow.at_output)
         at_edge = at_edge or (role == "quantizes" and _is_behind_padding(context, layer))
         is_weights = not context.data_inputs[layer]
         # MXFP8 and NVFP4 compute their scales at run time: this takes a pass over the data.
         is_dynamic = "dynamic" in f"{context.layer_types[layer]} {context.parameter_types[layer]}".lower()
-        origin = context.attributes[layer].get("Origin")
-        remedy = ""
+        remedy = _advise_edge(context, layer, role) if at_edge else ""
+        if is_dynamic:
+            remedy = (
+                "Its scales are computed at run time; static scales can be fused into the previous operator."
+            )
         if is_weights:
             remedy = (
                 "Weights are dequantized at run time because no kernel supports both types: use a block "
                 "size and layout supported by weight-only kernels, or dequantize before the build."
             )
-        elif is_dynamic:
-            remedy = (
-                "Its scales are computed at run time; static scales can be fused into the previous operator."
-            )
-        elif at_edge:
-            remedy = _advise_edge(context, layer, role)
         edge = " at the network's edge" if at_edge else ""
         yield finding(
             f"{context.quote(layer)} {role} {'weights ' if is_weights else ''}in a separate kernel{edge}, "
@@ -94,7 +90,7 @@ def dangling_quantization(context: Context) -> Findings:
             severity=INFO if at_edge or is_dynamic else None,
             confidence=HIGH,
             savings=context.times([layer]),
-            evidence=context.evidence(layer, role=role, origin=origin if isinstance(origin, str) else None),
+            evidence=context.evidence(layer, role=role),
             remedy=remedy,
             group=f"separate kernels that {role.removesuffix('s')}{' weights' if is_weights else ''}{edge}",
         )
@@ -119,92 +115,7 @@ def _advise_edge(context: Context, layer: int, role: str) -> str:
     )
 
 
-@rule(
-    "QDQ002",
-    "Quantized layer writes floating point",
-    WARNING,
-    looks_for="A convolution, GEMM or attention layer with quantized input and floating-point output that "
-    "a separate kernel quantizes, or that is added to a residual.",
-    why="DQ → Conv runs with quantized input and float output; only DQ → Conv → Q writes quantized values. The "
-    "wider result needs two or four times the bytes and often a separate Q before the next compute layer.",
-    remedy="Insert Q/DQ on the tensor between these layers.",
-    references=(issue(2383), QUANTIZED_TYPES),
-    columns=("kind", "input_formats", "output_formats", "latency_ms"),
-    not_when="Layers without a Q behind them whose result is not added to a residual; layers with no "
-    "compute layer behind them; layers that add a residual in floating point (QDQ003).",
-    needs=(details,),
-    estimate="assumes an INT8 output, without the Q after it",
-    formula="bytes saved by a result of 8 bits / bandwidth, plus time of the Q after it",
-)
-def floating_result(context: Context) -> Findings:
-    flow, islands = context.flow, map_islands(context)
-    for layer in context.multiplying:
-        precision = context.output_types[layer]
-        if not context.is_quantized(layer) or precision not in FLOATING or layer in islands:
-            continue
-        if (
-            layer in flow.at_output
-            or layer not in _before_products(context)
-            or _find_residuals(context, layer)
-        ):
-            continue
-        behind = _find_quantizing(context, layer)
-        result = context.outputs[layer][0].name
-        feeds_residual = any(
-            port.name == result
-            for reader in context.consumers[layer]
-            for port in _find_residuals(context, reader)
-        )
-        if not behind and not feeds_residual:
-            continue
-        then = ""
-        if behind:
-            quantize = "quantizes" if len(behind) == 1 else "quantize"
-            then = f", and {plural(len(behind), 'kernel')} after it {quantize} the result: {context.format_time(*behind)}"
-        yield finding(
-            f"{context.quote(layer)} reads {context.input_types[layer]} and writes {precision}{then}.",
-            [layer, *behind],
-            savings=_save_output(context, layer) | context.times(behind) if behind else {},
-            evidence=context.evidence(layer, quantizing_layers=len(behind), feeds_residual=feeds_residual),
-            remedy="Its result is added to a residual in floating point: quantize that input of the addition (QDQ003)."
-            if feeds_residual
-            else "",
-            group=f"quantized compute layers write {precision}",
-        )
-
-
-@per_context
-def _before_products(context: Context) -> frozenset[int]:
-    """Return the layers that a product reads, directly or through other layers."""
-    before: set[int] = set()
-    for layer in reversed(range(len(context.engine))):
-        if layer in before or context.kinds[layer] in PRODUCTS:
-            before.update(producer for producer in context.producers[layer] if producer < layer)
-    return frozenset(before)
-
-
-def _find_quantizing(context: Context, layer: int) -> list[int]:
-    """Return quantizing layers that read the result of a layer, directly or after a reformat or NoOp."""
-    readers = set(context.consumers[layer])
-    for reader in context.consumers[layer]:
-        if context.kinds[reader] in (LayerKind.REFORMAT, LayerKind.NOOP):
-            readers.update(context.consumers[reader])
-    return [
-        reader
-        for reader in sorted(readers)
-        if context.kinds[reader] in _MAY_CONVERT and conversion_role(context, reader) == "quantizes"
-    ]
-
-
-def _save_output(context: Context, layer: int) -> dict[int, float]:
-    """Return the saving of an 8-bit result in written bytes."""
-    result = context.outputs[layer][0]
-    if result.allocated_bytes is None or result.dtype is None:
-        return {}
-    return saving(context, layer, moving_ms(context, result.allocated_bytes * (1 - 8 / bits_of(result))))
-
-
-@rule(
+@Rule(
     "QDQ005",
     "Only the weights are quantized",
     WARNING,
@@ -234,60 +145,37 @@ def quantized_weights_alone(context: Context) -> Findings:
             )
 
 
-@rule(
+@Rule(
     "QDQ003",
-    "Residual added in floating point or separately",
+    "Residual added in a separate kernel",
     WARNING,
-    looks_for="A quantized convolution or GEMM with a second floating-point input of its output's size; a generated "
-    "kernel that dequantizes two branches, adds them and quantizes the sum.",
+    looks_for="A generated kernel that dequantizes two branches, adds them and quantizes the sum.",
     why="With a quantized residual, convolution, addition and activation are one 8-bit kernel.",
-    remedy="Quantize the skip input of the addition: one Q and DQ on the identity branch, none between convolution and "
-    "addition.",
+    remedy="Give both branches the same scale, or no Q and DQ before the addition, so that the convolution or GEMM "
+    "can add the residual.",
     references=(RESIDUAL_QDQ, issue(2204)),
     columns=("kind", "tactic", "input_formats", "output_formats", "latency_ms"),
     needs=(details,),
-    estimate="assumes a residual and a result of 8 bits, without the Q after it",
-    formula="layer time · bytes saved by residual and result of 8 bits / bytes, plus time of the Q after it; for a "
-    "generated kernel, layer time · (1 − bytes of one branch / bytes)",
+    estimate="assumes that the convolution or GEMM adds the other branch",
+    formula="layer time · (1 − bytes of one branch / bytes)",
 )
-def floating_residual(context: Context) -> Findings:
+def separate_residual(context: Context) -> Findings:
     islands = map_islands(context)
     for layer in range(len(context.engine)):
-        if layer in islands:
-            continue
-        if residuals := _find_residuals(context, layer):
-            yield _describe_residual(context, layer, residuals)
-            continue
         is_sum = _RESIDUAL_KERNEL.match(context.tactic_names[layer] or context.names[layer])
-        if is_sum and _is_quantized_through(context, layer):
-            total, residual = context.bytes[layer], context.inputs[layer][1].allocated_bytes
-            part = 1 - residual / total if total and residual is not None else 1.0
-            ms = context.ms[layer]
-            yield finding(
-                f"{context.quote(layer)} dequantizes two branches, adds them and quantizes the sum: "
-                f"{context.format_time(layer)}.",
-                [layer],
-                savings=saving(context, layer, None if ms is None else part * ms),
-                estimate="assumes that the convolution or GEMM adds the other branch",
-                evidence=context.evidence(layer),
-                remedy="Give both branches the same scale, or no Q and DQ before the addition, so that "
-                "the convolution or GEMM can add the residual.",
-                group="kernels dequantize two branches, add them and quantize the sum",
-            )
-
-
-def _find_residuals(context: Context, layer: int) -> list[Port]:
-    """Return further float inputs, of the result's size, of a quantized product."""
-    kind = LayerKind(context.kinds[layer])
-    if not kind.multiplies or kind is LayerKind.ATTENTION or not context.is_quantized(layer):
-        return []
-    outputs = context.outputs[layer]
-    volume = size_of(outputs[0]) if outputs else None
-    return [
-        port
-        for port in context.data_inputs[layer][1:]
-        if port.dtype in FLOATING and volume is not None and volume > 1 and size_of(port) == volume
-    ]
+        if layer in islands or not is_sum or not _is_quantized_through(context, layer):
+            continue
+        total, ms = context.bytes[layer], context.ms[layer]
+        residual = context.inputs[layer][1].allocated_bytes
+        part = 1 - residual / total if total and residual is not None else 1.0
+        yield finding(
+            f"{context.quote(layer)} dequantizes two branches, adds them and quantizes the sum: "
+            f"{context.format_time(layer)}.",
+            [layer],
+            savings=saving(context, layer, None if ms is None else part * ms),
+            evidence=context.evidence(layer),
+            group="kernels dequantize two branches, add them and quantize the sum",
+        )
 
 
 def _is_quantized_through(context: Context, layer: int) -> bool:
@@ -296,26 +184,7 @@ def _is_quantized_through(context: Context, layer: int) -> bool:
     return len(inputs) > 1 and QUANTIZED.issuperset(inputs) and bool(outputs & QUANTIZED)
 
 
-def _describe_residual(context: Context, layer: int, residuals: list[Port]) -> Finding:
-    precision = context.output_types[layer]
-    behind = _find_quantizing(context, layer) if precision in FLOATING else []
-    wide = [port for port in (*residuals, context.outputs[layer][0]) if port.dtype in FLOATING]
-    saved = sum((port.allocated_bytes or 0) * (1 - 8 / bits_of(port)) for port in wide)
-    total = context.bytes[layer]
-    then = ""
-    if behind:
-        then = f", and {plural(len(behind), 'kernel')} after it {'quantizes' if len(behind) == 1 else 'quantize'} the sum"
-    return finding(
-        f"{context.quote(layer)} adds its residual in {residuals[0].dtype} and writes {precision}{then}: "
-        f"{context.format_time(layer, *behind)}.",
-        [layer, *behind],
-        savings=(fraction(context, layer, saved / total) if total else {}) | context.times(behind),
-        evidence=context.evidence(layer, residual_type=residuals[0].dtype, quantizing_layers=len(behind)),
-        group=f"quantized compute layers add their residual in {residuals[0].dtype}",
-    )
-
-
-@rule(
+@Rule(
     "QDQ004",
     "Quantized engine computes mostly in floating point",
     INFO,
@@ -325,35 +194,32 @@ def _describe_residual(context: Context, layer: int, residuals: list[Port]) -> F
     "intended.",
     references=(QUANTIZED_TYPES,),
     columns=("kind", "precision", "latency_ms"),
+    not_when="Layers far below the rates of others, which a narrower type does not shorten.",
     needs=(details,),
-    thresholds={"share_pct": 50.0},
     estimate="upper bound: assumes half of the time for the ten slowest floating-point compute layers",
     formula="layer time / 2 of the ten slowest floating-point compute layers",
 )
-def mostly_floating(context: Context, share_pct: float) -> Findings:
-    products = context.multiplying
-    quantized = [layer for layer in products if context.is_quantized(layer)]
+def mostly_floating(context: Context) -> Findings:
+    quantized = [layer for layer in context.multiplying if context.is_quantized(layer)]
+    wide = [layer for layer in context.multiplying if context.input_types[layer] in FLOATING]
+    wide = [layer for layer in wide if not is_stalled(context, layer)]
     if not quantized:
         return
-    ms, part = context.sum_ms(products), context.sum_ms(quantized)
-    if not ms or part is None:
+    part, rest = context.sum_ms(quantized), context.sum_ms(wide)
+    if part is None:
         yield not_checked(no_profile(context))
         return
-    if part / ms >= share_pct / 100:
+    if not rest or part >= rest or (context.pct(rest) or 0.0) < 5.0:
         return
-    wide = [layer for layer in products if context.input_types[layer] in FLOATING]
-    wide.sort(key=lambda layer: (-(context.ms[layer] or 0.0), layer))
+    wide = sorted(wide, key=lambda layer: (-(context.ms[layer] or 0.0), layer))
+    count = len(quantized) + len(wide)
     yield finding(
-        f"{len(quantized)} of {len(products)} compute layers are quantized, {100 * part / ms:.0f} % of their time; "
+        f"{len(quantized)} of {count} compute layers are quantized, {100 * part / (part + rest):.0f} % of their time; "
         f"floating point: {context.format_time(*wide)}.",
         wide[:10],
         confidence=LOW,
         savings={layer: ms for member in wide[:10] for layer, ms in narrowed(context, member, 0.5).items()},
-        evidence={
-            "quantized_layers": len(quantized),
-            "products": len(products),
-            "quantized_pct": round(100 * part / ms, 1),
-        },
+        evidence={"quantized_layers": len(quantized), "compute_layers": count},
     )
 
 
@@ -362,7 +228,7 @@ def mostly_floating(context: Context, share_pct: float) -> Findings:
     "Quantized layers stay quantized",
     "Every quantized compute layer writes quantized data, except at the end; separate Q/DQ only at network inputs.",
     ("kind", "precision", "output_precision"),
-    without=(floating_residual,),
+    without=(separate_residual,),
 )
 def stays_quantized(context: Context) -> Finding | None:
     layers = [layer for layer in context.multiplying if context.is_quantized(layer)]
@@ -385,14 +251,15 @@ def _leaves_quantization(context: Context, layer: int) -> bool:
     """Return whether a layer writes floating point for another product; the last layers of a network may."""
     if context.output_types[layer] in QUANTIZED or layer in context.output_writers:
         return False
-    return context.flow.behind[layer] != 0
+    return any(
+        context.kinds[reader] in PRODUCTS for reader in context.beyond(layer, TRANSPARENT, forward=True)
+    )
 
 
 RULES = (
     dangling_quantization,
-    floating_result,
     quantized_weights_alone,
-    floating_residual,
+    separate_residual,
     mostly_floating,
     stays_quantized,
 )

@@ -11,7 +11,7 @@ from trex_tui.buildlog.trace import Request
 from trex_tui.engine.dtypes import parse_data_type
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.lint.context import COMMAND_LINE_PROGRAMS, Context, build_log, issue, per_context, quote
-from trex_tui.lint.rule import HIGH, INFO, WARNING, Finding, Findings, finding, rule, strength
+from trex_tui.lint.rule import HIGH, INFO, WARNING, Finding, Findings, Rule, finding, strength
 from trex_tui.text import plural
 
 _NAMED = 3
@@ -80,7 +80,7 @@ def _holds(context: Context, layer: int, name: str) -> bool:
 
 def _is_closed(context: Context, layer: int) -> bool:
     """Return whether the types inside a layer differ from those of its tensors: closed blocks and generated kernels."""
-    return context.kinds[layer] == LayerKind.MYELIN or context.layer_types[layer] == "kgen"
+    return LayerKind(context.kinds[layer]) is LayerKind.MYELIN or context.layer_types[layer] == "kgen"
 
 
 def _parse(kind: str, text: str) -> str:
@@ -115,7 +115,7 @@ def _evidence(answers: list[Answer]) -> dict[str, object]:
     }
 
 
-@rule(
+@Rule(
     "REQ001",
     "Request for a layer not obeyed",
     WARNING,
@@ -215,7 +215,7 @@ def _describe_overridden(kind: str, answers: list[Answer]) -> Iterator[Finding]:
         )
 
 
-@rule(
+@Rule(
     "REQ002",
     "Request inside a closed block or generated kernel",
     INFO,

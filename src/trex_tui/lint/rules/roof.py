@@ -1,22 +1,18 @@
-"""ROOF: layers far below the peaks of the device, or of this engine itself; MEM: activations that live long."""
+"""ROOF: layers far below the peaks of the device, or of this engine itself."""
 
 from __future__ import annotations
 
-from trex_tui.analysis.memory import live_tensors, memory_facts
 from trex_tui.analysis.timing import layer_gap
 from trex_tui.engine.dtypes import DataType, format_rate
 from trex_tui.engine.kinds import LayerKind
-from trex_tui.frames import plain_values
 from trex_tui.lint.context import (
     BIG_COPY_BYTES,
     MATRIX_GUIDE,
     MOVEMENT,
-    WORKSPACE_FAQ,
     Context,
     details,
     issue,
     profile,
-    quote,
 )
 from trex_tui.lint.rule import (
     EVERY_RULE,
@@ -27,14 +23,13 @@ from trex_tui.lint.rule import (
     WARNING,
     Finding,
     Findings,
+    Rule,
     finding,
     not_checked,
-    rule,
-    strength,
 )
 from trex_tui.lint.rules.convolution import reads_few_channels
 from trex_tui.lint.savings import shortest_ms
-from trex_tui.text import format_bytes, plural
+from trex_tui.text import format_bytes
 
 REACHABLE = 0.7
 """Share of the roofline that good kernels reach; basis of savings."""
@@ -43,14 +38,6 @@ TIMES_FLOOR = 3.0
 COPY_LEAST_PCT = 0.5
 COPY_TIMES_FLOOR = 10.0
 LEAST_CALIBRATING = 3
-HOT_PCT = 5.0
-AT_BANDWIDTH_PCT = 75.0
-PLAUSIBLE_PCT = 105.0
-LEAST_PEAK_PCT = 10.0
-LEAST_LAYERS = 10
-LEAST_LAYERS_PCT = 5.0
-LEAST_DEVICE_PCT, LEAST_PEAK_BYTES = 2.0, 256 << 20
-"""Peak of activations from which their memory matters: share of the device memory, bytes if that is unknown."""
 _READS_AND_WRITES = MOVEMENT | {
     LayerKind.REDUCTION,
     LayerKind.NORMALIZATION,
@@ -66,7 +53,7 @@ _REMEDIES = {
 }
 
 
-@rule(
+@Rule(
     "ROOF001",
     "GEMM or convolution far below roofline",
     INFO,
@@ -80,12 +67,11 @@ _REMEDIES = {
     "shortest time); Winograd kernels, which multiply less; first convolutions of up to 4 channels; "
     "layers with a saving from another rule.",
     needs=(details, profile),
-    thresholds={"roof_pct": 30.0},
     estimate="assumes 70 % of the roofline can be reached",
     formula="layer time − profiling overhead − roof time / 0.7",
     covered_by=EVERY_RULE,
 )
-def below_roof(context: Context, roof_pct: float) -> Findings:
+def below_roof(context: Context, roof_pct: float = 30.0) -> Findings:
     missing = context.device.bandwidth_reason or context.device.compute_reason
     if missing:
         yield not_checked(
@@ -152,7 +138,7 @@ def _describe_low(context: Context, layer: int, roof_ms: float, net_ms: float) -
     )
 
 
-@rule(
+@Rule(
     "ROOF002",
     "Slow data movement",
     WARNING,
@@ -165,12 +151,11 @@ def _describe_low(context: Context, layer: int, roof_ms: float, net_ms: float) -
     not_when="Gathers, scatters, resizes and grid samples, which access memory randomly; layers with a saving from "
     "another rule.",
     needs=(details, profile),
-    thresholds={"best_pct": 30.0},
     estimate="assumes the best rate of such layers in this engine",
     formula="layer time · (1 − its bytes per second / the engine's best)",
     covered_by=EVERY_RULE,
 )
-def slow_movement(context: Context, best_pct: float) -> Findings:
+def slow_movement(context: Context, best_pct: float = 30.0) -> Findings:
     least_ms = COPY_TIMES_FLOOR * (context.floor_ms or 0.0)
     moving = [
         (layer, ms, size)
@@ -211,78 +196,4 @@ def _moves(context: Context, layer: int) -> bool:
     )
 
 
-@rule(
-    "MEM001",
-    "Large long-lived activation",
-    INFO,
-    looks_for="An activation of at least 10 % of the peak of live activations, live at the peak, over 10 "
-    "layers and 5 % of all, "
-    "in an engine whose peak is at least 2 % of the device memory (256 MiB if unknown).",
-    why="Its memory cannot be reused meanwhile. It limits batches, streams and other models, not the latency.",
-    remedy="Move its reader forward, recompute it, store it in fewer bits, or split a batched GEMM whose parts are "
-    "read far apart.",
-    references=(WORKSPACE_FAQ,),
-    columns=("input_shapes", "output_shapes", "input_formats", "output_formats"),
-    not_when="Network inputs, outputs and weights. With several streams the execution order is only the file order.",
-    needs=(details,),
-)
-def long_lived_activation(context: Context) -> Findings:
-    values, memory = live_tensors(context.engine), memory_facts(context.engine)
-    if memory.tensors_of_unknown_size:
-        yield not_checked(
-            f"{plural(memory.tensors_of_unknown_size, 'activation')} of unknown size: export the layer "
-            "information from the profile run with --shapes"
-        )
-    peak = memory.activation_peak_bytes
-    if not peak:
-        return
-    device = context.device.memory_bytes
-    if peak < (LEAST_PEAK_BYTES if device is None else LEAST_DEVICE_PCT / 100.0 * device):
-        return
-    shortest = max(LEAST_LAYERS, LEAST_LAYERS_PCT / 100.0 * len(context.engine))
-    least = LEAST_PEAK_PCT / 100.0 * peak
-    streams = {stream for stream in context.streams if stream is not None}
-    for name, size, first, last in zip(*(plain_values(values[key]) for key in values), strict=True):
-        at_peak = memory.peak_layer is not None and first <= memory.peak_layer <= last
-        if size is None or size < least or last - first < shortest or not at_peak:
-            continue
-        yield finding(
-            f"{quote(name)} holds {format_bytes(size)} over {last - first} layers, "
-            f"{100.0 * size / peak:.0f} % of the peak of {format_bytes(peak)}.",
-            (first, last),
-            confidence=MEDIUM if len(streams) < 2 else LOW,
-            evidence={
-                "tensor": name,
-                "tensor_bytes": size,
-                "layers_alive": last - first,
-                "peak_bytes": peak,
-            },
-            group=f"activations of {format_bytes(size)} are held over many layers at the peak of {format_bytes(peak)}",
-        )
-
-
-@strength(
-    "BW",
-    "Memory bandwidth used well",
-    "Layers of at least 5 % of the engine at 75 to 105 % of the device's peak bandwidth.",
-    ("footprint_allocated_bytes", "latency_ms"),
-)
-def at_bandwidth(context: Context) -> Finding | None:
-    layers = {
-        layer: reached
-        for layer, reached in enumerate(context.roof("bandwidth_pct"))
-        if reached is not None
-        and AT_BANDWIDTH_PCT <= reached <= PLAUSIBLE_PCT
-        and context.share_pct(layer) >= HOT_PCT
-    }
-    if not layers:
-        return None
-    text = ", ".join(f"{context.quote(layer)} {pct:.0f} %" for layer, pct in layers.items())
-    return finding(
-        f"{plural(len(layers), 'large layer')} near the peak memory bandwidth: only fewer bytes help. {text}.",
-        layers,
-        evidence={"bandwidth_pct": max(layers.values()), "layers": len(layers)},
-    )
-
-
-RULES = (below_roof, slow_movement, long_lived_activation, at_bandwidth)
+RULES = (below_roof, slow_movement)

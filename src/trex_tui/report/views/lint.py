@@ -32,10 +32,8 @@ MARKS = {ERROR: "E", WARNING: "W", INFO: "i", GOOD: "✓"}
 """One-cell severities, distinct without colour."""
 MOST_LAYERS = 200
 """Number of layers listed below a finding; the rest is counted."""
-MOST_RULES = 12
-"""Rules named that lack the same data; JSON has all."""
-MOST_NAMES = 3
-"""Layers named in a sentence."""
+MOST_RULES, MOST_NAMES = 12, 3
+"""Number of rules and layers named in a sentence."""
 _OF_MARKS = "E error, W warning, i info, ✓ well done, – suppressed or listed on request, ? not checked."
 FINDING = {
     column.key: column
@@ -70,14 +68,8 @@ FINDING = {
 RESULT = {
     column.key: column
     for column in (
-        Column("counts", "Findings", "Number of findings by severity, without suppressed and minor ones."),
-        Column("savings", "Possible savings", "The savings of all findings together, by where they are."),
         Column("minor", "Minor findings", f"Findings with a saving below {MINOR_PCT} % of the engine; `--all` lists them."),
         Column("reproducibility", "Reproducibility", "What lets the next build of the same model differ."),
-        Column("positives", "Well done", "Strengths."),
-        Column("suppressed", "Suppressed", "Findings that the configuration suppresses."),
-        Column("not_checked", "Not checked", "Rules that lack data, and what they need."),
-        Column("broken_rules", "Failed rules", "Rules that raised an error."),
         Column("milder", "Milder", "Number of findings below `--min-severity`."),
         Column("layers_ms", "In layers ms", "Of each layer the largest saving of any finding, never more than its time."),
         Column("engine_ms", "Between layers ms", "The largest saving of findings about no layer."),
@@ -86,6 +78,9 @@ RESULT = {
     )
 }  # fmt: skip
 """What is known about the findings of an engine together."""
+_AS_FOUND = ("is_demoted", "message", "suppressed_layers", "layer_ms", "layers_without_time", "saving_ms",
+             "engine_saving_ms", "remedy")  # fmt: skip
+"""Attributes of a finding that JSON has as they are."""
 _TABLE = ("severity", "rule", "message", "layers", "saving_ms", "saving_pct", "remedy")
 _RULES = "lint rules"
 
@@ -103,10 +98,8 @@ class Linted(NamedTuple):
 
     def format_time(self, ms: float | None) -> str:
         """Return `0.123 ms (4.5 %)`; `unknown` for None."""
-        share = self.pct(ms)
-        if ms is None:
-            return "unknown"
-        return f"{format_ms(ms)} ms" + (f" ({format_pct(share)} %)" if share is not None else "")
+        share = "" if (pct := self.pct(ms)) is None else f" ({format_pct(pct)} %)"
+        return "unknown" if ms is None else f"{format_ms(ms)} ms{share}"
 
 
 def fingerprint(engine: Engine, finding: Finding) -> str:
@@ -135,52 +128,52 @@ def count_findings(result: LintResult) -> str:
 
 def describe_savings(linted: Linted) -> str:
     """Return the possible savings of all findings together; empty if all are unknown."""
-    savings, parts = linted.result.savings, []
+    savings = linted.result.savings
     if savings.total_ms is None:
         return "possible saving unknown" if linted.result.findings else ""
-    if savings.layers_ms is not None:
-        share = linted.pct(savings.layers_ms)
-        of = "" if share is None else f" ({format_pct(share)} % of the layers' time)"
-        parts.append(f"{format_ms(savings.layers_ms)} ms{of}")
-    if savings.engine_ms is not None:
-        parts.append(f"{format_ms(savings.engine_ms)} ms between layers")
+    parts = [linted.format_time(savings.layers_ms)] if savings.layers_ms is not None else []
+    parts += [f"{format_ms(savings.engine_ms)} ms between layers"] if savings.engine_ms is not None else []
     end = f", {format_ms(savings.end_to_end_ms)} ms end to end" if savings.end_to_end_ms is not None else ""
     return f"possible saving {' and '.join(parts)}{end}"
 
 
 def describe_summary(linted: Linted) -> str:
     """Return the number of findings, their possible savings, and the number of hidden ones, as a sentence."""
-    result = linted.result
-    parts = [count_findings(result), describe_savings(linted)]
-    if result.milder:
-        parts.append(f"{plural(result.milder, 'finding')} below --min-severity")
+    hidden = linted.result.milder
+    milder = f"{plural(hidden, 'finding')} below --min-severity" if hidden else ""
+    parts = (count_findings(linted.result), describe_savings(linted), milder)
     return as_sentence("; ".join(filter(None, parts)))
 
 
-def describe_saving(linted: Linted, finding: Finding) -> str:
-    """Return the time of the layers and the possible saving; `unknown` without a profile."""
-    if finding.saving_ms is None:
-        if finding.layer_ms is None:
-            return "saving unknown" if finding.layers else "no saving"
-        return f"saving unknown, layers: {linted.format_time(finding.layer_ms)}"
-    text = f"saving {linted.format_time(finding.saving_ms)}"
-    if finding.layer_ms is not None and finding.layer_ms > finding.saving_ms:
-        text += f" of {format_ms(finding.layer_ms)} ms"
-    return text
+def fit_summary(linted: Linted, width: int | None = None) -> str:
+    """Return findings by severity, savings and unchecked rules in one line: words are left out before numbers."""
+    result, savings = linted.result, linted.result.savings
+    short = " ".join(f"{MARKS[level]} {result.counts[level]}" for level in LEVELS if result.counts[level])
+    tail = f" · saving {linted.format_time(savings.total_ms)}" if savings.total_ms is not None else ""
+    tail += f", {format_ms(savings.end_to_end_ms)} ms end to end" if savings.end_to_end_ms is not None else ""
+    missing = f" · {plural(result.rules_not_checked, 'rule')} not checked" if result.not_checked else ""
+    line = count_findings(result) + tail + missing
+    return line if width is None or len(line) <= width else (short or "nothing found") + tail
+
+
+def weigh(linted: Linted, finding: Finding) -> str:
+    """Return saving, time of the layers, confidence and what the saving assumes, as far as known."""
+    parts = [f"saving {linted.format_time(finding.saving_ms)}"] if finding.saving_ms is not None else []
+    parts += [f"layers {linted.format_time(finding.layer_ms)}"] if finding.layer_ms is not None else []
+    parts += [f"confidence {finding.confidence.value}", *filter(None, [printable(finding.estimate)])]
+    return "; ".join(parts)
 
 
 def group_not_checked(missing: Iterable[NotChecked]) -> list[tuple[str, str]]:
-    """Return ids of rules that were not checked, with reasons, grouped by reason."""
+    """Return ids of rules that were not checked (of many, their number), with reasons, grouped by reason."""
     by_reason: dict[str, list[str]] = {}
     for rule, reason, layers in missing:
         which = f" ({plural(layers, 'layer')})" if layers is not None else ""
         by_reason.setdefault(reason, []).append(rule + which)
-    return [(_join_rules(rules), printable(reason)) for reason, rules in by_reason.items()]
-
-
-def _join_rules(rules: Sequence[str]) -> str:
-    """Return the ids of rules; of many, their number."""
-    return ", ".join(rules) if len(rules) <= MOST_RULES else plural(len(rules), "rule")
+    return [
+        (", ".join(rules) if len(rules) <= MOST_RULES else plural(len(rules), "rule"), printable(reason))
+        for reason, rules in by_reason.items()
+    ]
 
 
 def name_layers(engine: Engine, layers: Sequence[int]) -> list[str]:
@@ -211,52 +204,40 @@ def lint_document(engines: Sequence[Linted], config: LintConfig, notes: Sequence
 
 def _describe_engine(linted: Linted) -> Document:
     engine, result = linted
-    data = {
+    data: dict[str, Any] = {
         "files": {kind.value: path for kind, path in engine.files.items()},
         "layers": len(engine),
         "latency_sum_ms": engine.latency_sum_ms,
         "rules": result.rules,
         "counts": result.counts,
-        "saving_ms": result.saving_ms,
+        "saving_ms": result.savings.total_ms,
         "savings": result.savings,
-        "findings": [plain_finding(linted, finding) for finding in result.findings],
-        "minor": [plain_finding(linted, finding) for finding in result.minor],
-        "reproducibility": [plain_finding(linted, finding) for finding in result.remarks],
-        "positives": [plain_finding(linted, finding) for finding in result.positives],
-        "suppressed": [
-            plain_finding(linted, finding) | {"reason": finding.reason, "origin": finding.origin}
-            for finding in result.suppressed
-        ],
-        "not_checked": result.not_checked,
-        "broken_rules": result.failed,
-        "milder": result.milder,
     }
+    groups = {"findings": result.findings, "minor": result.minor, "reproducibility": result.remarks}
+    groups |= {"positives": result.positives, "suppressed": result.suppressed}
+    data |= {key: [plain_finding(linted, finding) for finding in group] for key, group in groups.items()}
+    data |= {"not_checked": result.not_checked, "broken_rules": result.failed, "milder": result.milder}
     return Document("lint", engine.name, list(_sections(linted)), engine.notes, data=data)
 
 
 def plain_finding(linted: Linted, finding: Finding) -> dict[str, Any]:
     """Return everything about a finding, as JSON has it; keys as in `FINDING`."""
     names = plain_values(linted.engine.layers.loc[list(finding.layers), "name"])
+    suppressed = {"reason": finding.reason, "origin": finding.origin} if finding.reason else {}
     return {
         "rule": finding.rule.id,
         "title": finding.rule.title,
         "severity": finding.severity.value,
-        "is_demoted": finding.is_demoted,
-        "message": finding.message,
+        "confidence": finding.confidence.value,
+        **{key: getattr(finding, key) for key in _AS_FOUND},
         "layers": [{"index": layer, "name": name} for layer, name in zip(finding.layers, names, strict=True)],
-        "suppressed_layers": finding.suppressed_layers,
-        "layer_ms": finding.layer_ms,
-        "layers_without_time": finding.layers_without_time,
-        "saving_ms": finding.saving_ms,
         "saving_pct": linted.pct(finding.saving_ms),
         "savings_ms": {str(layer): ms for layer, ms in finding.savings_ms.items()},
-        "engine_saving_ms": finding.engine_saving_ms,
-        "confidence": finding.confidence.value,
         "estimate": finding.estimate or None,
         "evidence": plain(finding.evidence),
-        "remedy": finding.remedy,
         "references": list(finding.rule.references),
         "fingerprint": fingerprint(linted.engine, finding),
+        **suppressed,
     }
 
 
@@ -273,11 +254,17 @@ def _sections(linted: Linted) -> Iterator[Section]:
         is_new = (finding.rule.id, finding.remedy) not in advice  # once is enough
         advice.add((finding.rule.id, finding.remedy))
         yield _describe_finding(linted, finding, has_remedy=is_new)
+    minor = ", ".join(dict.fromkeys(finding.rule.id for finding in result.minor))
     groups = {
         "Reproducibility": [" ".join(f"{printable(f.message)} ({f.rule.id})" for f in result.remarks)],
-        f"Below {MINOR_PCT} % of the time: --all": _count_by_rule(result.minor),
+        f"Below {MINOR_PCT} % of the time: --all": [f"{plural(len(result.minor), 'finding')} ({minor})"]
+        * bool(minor),
         "Well done": [f"{finding.rule.id:<10} {printable(finding.message)}" for finding in result.positives],
-        "Suppressed": [_describe_suppressed(engine, finding) for finding in result.suppressed],
+        "Suppressed": [
+            f"{finding.rule.id:<10} {printable(finding.message)} [{_place(engine, finding)}] because "
+            f"{printable(finding.reason)} ({printable(finding.origin)})"
+            for finding in result.suppressed
+        ],
         "Not checked": [f"{rules}: {reason}" for rules, reason in group_not_checked(result.not_checked)],
     }
     for name, texts in groups.items():
@@ -285,55 +272,36 @@ def _sections(linted: Linted) -> Iterator[Section]:
             yield Section("", name, sentences=[f"  {text}" for text in texts], audience="people")
 
 
+def _place(engine: Engine, finding: Finding) -> str:
+    return "; ".join(name_layers(engine, finding.layers)) or "the engine"
+
+
 def _describe_finding(linted: Linted, finding: Finding, *, has_remedy: bool) -> Section:
-    rule = finding.rule
     lines = [printable(finding.message)]
-    if names := name_layers(linted.engine, finding.layers):
-        names += [f"{finding.suppressed_layers} suppressed"] if finding.suppressed_layers else []
-        lines.append(f"{'layer' if len(finding.layers) == 1 else 'layers'}: {'; '.join(names)}")
-    estimate = f"; {printable(finding.estimate)}" if finding.estimate else ""
-    lines.append(f"{describe_saving(linted, finding)}, confidence {finding.confidence.value}{estimate}")
+    if finding.layers:
+        hidden = f"; {finding.suppressed_layers} suppressed" if finding.suppressed_layers else ""
+        lines.append(
+            f"{'layer' if len(finding.layers) == 1 else 'layers'}: {_place(linted.engine, finding)}{hidden}"
+        )
+    lines.append(weigh(linted, finding))
     lines += [f"do: {printable(str(finding.remedy))}"] if has_remedy else []
-    return Section(
-        "",
-        f"{finding.severity.value:<7}  {rule.id}  {printable(rule.title)}",
-        sentences=[f"  {line}" for line in lines],
-        is_warning=finding.severity is ERROR,
-        audience="people",
-    )
-
-
-def _count_by_rule(findings: Sequence[Finding]) -> list[str]:
-    ids = dict.fromkeys(finding.rule.id for finding in findings)
-    return [f"{plural(len(findings), 'finding')} ({', '.join(ids)})"] if findings else []
-
-
-def _describe_suppressed(engine: Engine, finding: Finding) -> str:
-    names = "; ".join(name_layers(engine, finding.layers)) or "the engine"
-    because = f"because {printable(finding.reason)} ({printable(finding.origin)})"
-    return f"{finding.rule.id:<10} {printable(finding.message)} [{names}] {because}"
+    title = f"{finding.severity.value:<7}  {finding.rule.id}  {printable(finding.rule.title)}"
+    lines, is_error = [f"  {line}" for line in lines], finding.severity is ERROR
+    return Section("", title, sentences=lines, is_warning=is_error, audience="people")
 
 
 def findings_table(linted: Linted, top: int | None = None) -> Section:
-    """Return a row per finding, the worst first.
-
-    Args:
-        top: Number of rows; None or 0 for all.
-    """
+    """Return a row per finding, the worst first; with `top`, the first ones."""
     findings = linted.result.findings[: top or None]
-    rows = [
-        plain_finding(linted, finding)
-        | {"layers": "; ".join(name_layers(linted.engine, finding.layers)) or "the engine"}
-        for finding in findings
-    ]
-    keys = list(_TABLE)
-    frame = pd.DataFrame([{key: row[key] for key in keys} for row in rows], columns=keys)
+    places = [_place(linted.engine, finding) for finding in findings]
+    rows = [plain_finding(linted, finding) for finding in findings]
+    frame = pd.DataFrame(rows, columns=list(_TABLE)).assign(layers=places)
     return Section(
         "findings",
         "Findings",
         sentences=[describe_summary(linted)],
         frame=frame.astype({"saving_ms": "Float64", "saving_pct": "Float64"}),
-        columns=[FINDING[key] for key in keys],
+        columns=[FINDING[key] for key in _TABLE],
         total=len(linted.result.findings),
         noun="finding",
     )
@@ -343,14 +311,7 @@ def findings_table(linted: Linted, top: int | None = None) -> Section:
 
 
 class Entry(NamedTuple):
-    """A row of the list on screen.
-
-    Attributes:
-        level: 0, or 1 for what a group has.
-        finding: None for a group, and for rules that were not checked.
-        missing: Rules that were not checked: one, or all of a group.
-        title: Of a group.
-    """
+    """A row of the list on screen: a finding, a rule that was not checked, or the title of a group of them (level 1)."""
 
     level: int
     finding: Finding | None = None
@@ -386,47 +347,38 @@ def describe_entry(linted: Linted, entry: Entry, rules: Mapping[str, Rule]) -> I
     Args:
         rules: Of rules that were not checked.
     """
-    finding = entry.finding
+    finding, reasons = entry.finding, group_not_checked(entry.missing)
     if entry.title:
-        lines = [f"{names}: {reason}" for names, reason in group_not_checked(entry.missing)]
-        yield Section("", entry.title, sentences=lines)
+        yield Section("", entry.title, sentences=[f"{names}: {reason}" for names, reason in reasons])
         return
     rule = finding.rule if finding else rules.get(entry.missing[0].rule)
-    sentences = (
-        [printable(finding.message)]
-        if finding
-        else [f"Not checked: {reason}" for _, reason in group_not_checked(entry.missing)]
-    )
     title = f"{rule.id}: {printable(rule.title)}" if rule else entry.missing[0].rule
-    yield Section("", title, list(_weights(linted, finding)) if finding else [], sentences)
-    if finding is not None and finding.evidence:
-        yield Section(
-            "", "Evidence", [_evidence_fact(linted.engine, *item) for item in finding.evidence.items()]
-        )
+    if finding is None:
+        yield Section("", title, sentences=[f"Not checked: {reasons[0][1]}"])
+    else:
+        yield Section("", title, list(_weights(linted, finding)), [printable(finding.message)])
+        if finding.evidence:
+            facts = [_evidence_fact(linted.engine, *item) for item in finding.evidence.items()]
+            yield Section("", "Evidence", facts)
     if rule is not None:
         remedy = str(finding.remedy) if finding else _all_remedies(rule)
         yield Section("", "Remedy", sentences=[printable(remedy)])
-        yield Section("", "Rule", list(_rule_facts(rule, has_remedy=False)))
+        yield Section("", "Rule", [fact for fact in _rule_facts(rule) if fact.column.title != "Remedy"])
     if finding is not None and finding.layers:
         yield _layers_section(linted.engine, finding)
 
 
 def _weights(linted: Linted, finding: Finding) -> Iterator[Fact]:
     lowered = ", lowered by one level: small saving or low confidence" if finding.is_demoted else ""
-    yield Fact(FINDING["severity"], finding.severity.value, finding.severity.value + lowered)
+    texts = {"severity": finding.severity.value + lowered}
     if finding.severity is not GOOD:
-        yield Fact(FINDING["saving_ms"], finding.saving_ms, linted.format_time(finding.saving_ms))
-        if finding.estimate:
-            yield Fact(FINDING["estimate"], finding.estimate, printable(finding.estimate))
-        yield Fact(FINDING["confidence"], finding.confidence.value)
-    if finding.layers:
-        time, lacking = linted.format_time(finding.layer_ms), finding.layers_without_time
-        if lacking and finding.layer_ms is not None:
-            time += f", {plural(lacking, 'layer')} without a time"
-        yield Fact(FINDING["layer_ms"], finding.layer_ms, time)
-    if finding.reason:
-        yield Fact(FINDING["reason"], finding.reason)
-        yield Fact(FINDING["origin"], finding.origin)
+        texts |= {"saving_ms": linted.format_time(finding.saving_ms), "estimate": finding.estimate}
+        texts |= {"confidence": finding.confidence.value}
+    texts |= {"layer_ms": linted.format_time(finding.layer_ms)} if finding.layers else {}
+    texts |= {"reason": finding.reason, "origin": finding.origin}
+    for key, text in texts.items():
+        if text:
+            yield Fact(FINDING[key], getattr(finding, key), printable(text))
 
 
 def _evidence_fact(engine: Engine, key: str, value: object) -> Fact:
@@ -447,42 +399,20 @@ def _layers_section(engine: Engine, finding: Finding) -> Section:
     return Section("layers", plural(count, "layer"), sentences=more, frame=frame, columns=columns)
 
 
-def fit_summary(linted: Linted, width: int | None = None) -> str:
-    """Return the number of findings by severity, and the possible savings.
-
-    Args:
-        width: Available cells: text is omitted before numbers; None for no limit.
-    """
-    result = linted.result
-    short = " ".join(f"{MARKS[level]} {result.counts[level]}" for level in LEVELS if result.counts[level])
-    saving = end = unchecked = ""
-    if result.saving_ms is not None:
-        saving = f" · saving {linted.format_time(result.saving_ms)}"
-    if result.savings.end_to_end_ms is not None:
-        end = f", {format_ms(result.savings.end_to_end_ms)} ms end to end"
-    if result.not_checked:
-        unchecked = f" · {plural(result.rules_not_checked, 'rule')} not checked"
-    long, short = count_findings(result), short or "nothing found"
-    forms = (long + saving + end + unchecked, short + saving + end + unchecked, short + saving + end)
-    return next((form for form in forms if width is None or len(form) <= width), short + saving)
-
-
 # Rules
 
 
 def rules_document(rules: Sequence[Rule], *, is_full: bool) -> Document:
-    """Return the list of rules.
-
-    Args:
-        is_full: With all texts, not only the titles.
-    """
+    """Return the list of rules; `is_full` with all texts, not only the titles."""
     columns = [Column("id", "Rule"), FINDING["severity"], Column("title", "Title")]
     rows = [(rule.id, rule.severity.value, printable(rule.title)) for rule in rules]
     frame = pd.DataFrame(rows, columns=[column.key for column in columns])
     sections = [Section("", frame=frame, columns=columns, audience="people")] if len(rules) != 1 else []
     if is_full:
-        sections += map(rule_section, rules)
-    return Document("lint-rules", "Lint rules", sections, data={"rules": list(map(plain_rule, rules))})
+        sections += [
+            Section("", rule.id, list(_rule_facts(rule)), [_head(rule)], audience="people") for rule in rules
+        ]
+    return Document("lint-rules", "Lint rules", sections, data={"rules": list(map(_plain_rule, rules))})
 
 
 def explain_rule(name: str) -> list[Term]:
@@ -490,9 +420,7 @@ def explain_rule(name: str) -> list[Term]:
     wanted, rules = name.upper(), load_rules()
     if rule := rules.by_id.get(wanted):
         words = {fact.column.title: str(fact) for fact in _rule_facts(rule)}
-        return [
-            Term(rule.id, f"{printable(rule.title)} ({rule.severity.value}).", subject=_RULES, words=words)
-        ]
+        return [Term(rule.id, _head(rule), subject=_RULES, words=words)]
     members = {rule.id: printable(rule.title) for rule in rules.rules if rule.family == wanted}
     return [Term(wanted, FAMILIES.get(wanted, ""), words=members)] if members else []
 
@@ -502,21 +430,18 @@ def list_rule_terms() -> list[Term]:
     return [Term(rule.id, printable(rule.title), subject=_RULES) for rule in load_rules().rules]
 
 
-def rule_section(rule: Rule) -> Section:
-    """Return everything about a rule."""
-    sentence = f"{printable(rule.title)} ({rule.severity.value})."
-    return Section("", rule.id, list(_rule_facts(rule)), [sentence], audience="people")
+def _head(rule: Rule) -> str:
+    return f"{printable(rule.title)} ({rule.severity.value})."
 
 
-def _rule_facts(rule: Rule, *, has_remedy: bool = True) -> Iterator[Fact]:
+def _rule_facts(rule: Rule) -> Iterator[Fact]:
     parts = {
         "Condition": rule.looks_for,
         "Exceptions": rule.not_when,
         "Why": rule.why,
-        "Remedy": _all_remedies(rule) if has_remedy else "",
+        "Remedy": _all_remedies(rule),
         "Saving": rule.estimate,
         "Formula": rule.formula,
-        "Thresholds": "; ".join(f"{name} = {value:g}" for name, value in rule.named_thresholds.items()),
         "Reads": ", ".join(rule.columns),
         "Read on": "; ".join(rule.references),
     }
@@ -528,20 +453,13 @@ def _all_remedies(rule: Rule) -> str:
     return rule.remedy if isinstance(rule.remedy, str) else " Or: ".join(rule.remedy)
 
 
-def plain_rule(rule: Rule) -> dict[str, Any]:
+def _plain_rule(rule: Rule) -> dict[str, Any]:
     """Return everything about a rule, as JSON has it."""
+    texts = ("id", "family", "title", "looks_for", "not_when", "why", "estimate", "formula")
     return {
-        "id": rule.id,
-        "family": rule.family,
-        "title": rule.title,
+        **{key: getattr(rule, key) or None for key in texts},
         "severity": rule.severity.value,
-        "looks_for": rule.looks_for,
-        "not_when": rule.not_when or None,
-        "why": rule.why,
         "remedy": _all_remedies(rule),
-        "estimate": rule.estimate or None,
-        "formula": rule.formula or None,
         "references": list(rule.references),
         "columns": list(rule.columns),
-        "thresholds": rule.named_thresholds,
     }
