@@ -79,16 +79,19 @@ class Result:
             return str(wanted)
         if self.path is None or len(formats) == 1:
             return default
+        from trex_tui.report.formats import WRITERS
+
+        endings = _ENDINGS | {ending: key for key, writer in WRITERS.items() for ending in writer.endings}
         name = self.path.name.lower()
-        ending = next((ending for ending in _ENDINGS if name.endswith(f".{ending}")), "")
+        ending = next((ending for ending in endings if name.endswith(f".{ending}")), "")
         if not ending and default == "text":
             return default
         if ending == "pdf":
             raise TrexError(f"{self.path}: PDF is not supported; write .html and print it from a browser")
-        if _ENDINGS.get(ending) not in formats:
+        if endings.get(ending) not in formats:
             what = f"no {ending} here" if ending else "unknown extension"
             raise TrexError(f"{self.path}: {what}; choose --format {known}")
-        return _ENDINGS[ending]
+        return endings[ending]
 
     @property
     def is_shown(self) -> bool:
@@ -224,18 +227,18 @@ class Result:
         return None
 
 
-_FORMATS = {
-    "trace": ("perfetto.json", "trace.json"),
-    "trex-metadata": ("metadata.json",),
-    "sarif": ("sarif.json", "sarif"),
-    "text": ("txt",),
-    "md": ("md", "markdown"),
-    "html": ("html", "htm"),
-    "dot": ("dot", "gv"),
-    **{name: (name,) for name in ("json", "jsonl", "csv", "pdf", "xlsx", "parquet", "svg", "png", "graphml")},
+_ENDINGS = {
+    "perfetto.json": "trace",
+    "trace.json": "trace",
+    "metadata.json": "trex-metadata",
+    "sarif.json": "sarif",
+    "sarif": "sarif",
+    "dot": "dot",
+    "gv": "dot",
+    "graphml": "graphml",
+    "pdf": "pdf",
 }
-"""Format -> ends of file names; the longer ends first."""
-_ENDINGS = {ending: name for name, endings in _FORMATS.items() for ending in endings}
+"""End of a file name -> format that one command has; the longer ends first. `formats.WRITERS` has the others."""
 
 
 def _terminal_width() -> int | None:
