@@ -22,7 +22,7 @@ from log_kit import (
     read,
 )
 from trex_tui.artifacts.metadata import Facts, parse_latency
-from trex_tui.buildlog import lines, reader
+from trex_tui.buildlog import lines
 from trex_tui.buildlog.failures import find_failure
 from trex_tui.buildlog.reader import read_log
 from trex_tui.buildlog.records import find_profile, with_log
@@ -243,11 +243,6 @@ def test_the_reason_before_a_fallback(tmp_path: Path) -> None:
         ("mul", "", True),
         ("/model.24/Constant_1", "CONSTANT", False),
     ]
-    seven = "[TRT] --------------- Layers running on DLA: \n[TRT] {conv1,relu1}, {conv2,relu2}, \n"
-    assert read(tmp_path / "b.log", seven.replace("[TRT] ", f"{STAMP} [I] [TRT] ")).dla.dla_layers == (
-        "{conv1,relu1}",
-        "{conv2,relu2}",
-    )
 
 
 def test_skipped_tactics_without_a_layer(tmp_path: Path) -> None:
@@ -382,14 +377,12 @@ def test_a_log_that_begins_in_the_middle(tmp_path: Path) -> None:
 
 
 def test_endless_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (lines, reader):
-        monkeypatch.setattr(module, "LONGEST_LINE", 100_000)
     endless = f"{STAMP} [V] [TRT] " + "x" * 1_000_000 + "\n"
     trace = read(tmp_path / "a.log", endless + BUILD + endless)
-    assert content(trace)["tuned"] == "conv + relu"
-    assert notes_of(trace) == [
-        ("warning", "has lines of more than 100000 characters (2), which were cut there")
-    ]
+    assert (content(trace)["tuned"], trace.notes) == ("conv + relu", ())
+    monkeypatch.setattr(lines, "_ENDLESS_LINE", 100_000)
+    (note,) = read(tmp_path / "b.log", BUILD + "\0" * 1_000_000).notes
+    assert (note.severity.value, "has a line of more than" in note.message) == ("error", True)
 
 
 FILLERS = (

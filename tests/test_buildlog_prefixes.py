@@ -341,7 +341,7 @@ PARTS = {
     "TensorRT 7": "[TensorRT] INFO: Detected 1 inputs\n[TensorRT] ERROR: Network must have at least one output\n",
     "Torch-TensorRT": "DEBUG: [Torch-TensorRT] - Layers:\nName: a, LayerType: B, Inputs: [], Outputs: []\n",
     "torch_tensorrt": "WARNING:torch_tensorrt [TensorRT Conversion Context]:Running layernorm in FP16\n",
-    "DeepStream": "INFO: [TRT]: --------------- Layers running on DLA: \nINFO: [TRT]: {a,b}\n",
+    "DeepStream": "INFO: [TRT]: [MemUsageChange] Init CUDA: CPU +1, GPU +0, now: CPU 5, GPU 5 (MiB)\n",
     "jetson-inference": "[TRT]    Loaded engine size: 3 MiB\n",
     "averages": "Average on 10 runs - GPU latency: 2.1 ms - Host latency: 2.2 ms (enqueue 2.1 ms)\n",
     "compute time": "GPU Compute Time: min = 28.4406 ms, max = 30.3124 ms, mean = 29.2394 ms, median = 29.2378 ms\n",

@@ -175,8 +175,6 @@ def _generalize(before: str) -> str:
 
 # --- bytes -------------------------------------------------------------------------------------------------------------
 
-LONGEST_LINE = 1 << 20
-"""Characters kept per line; metadata of a large Myelin layer takes several hundred thousand."""
 _ENDLESS_LINE = 64 << 20
 """Length from which a line is not text and its file not a log: a file full of zeros."""
 _ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
@@ -192,7 +190,6 @@ class ReadState:
     Attributes:
         damage: Why it could not be read to its end, as the end of a sentence; empty if it could.
         cut_off: Whether its last line is incomplete.
-        shortened: Number of lines longer than `LONGEST_LINE`.
         replaced: Number of U+FFFD, which stand for bytes that are no text.
         replaced_line: The line of the first.
         read_bytes: Bytes of the file read so far, before decompression.
@@ -200,7 +197,6 @@ class ReadState:
 
     damage: str = ""
     cut_off: bool = False
-    shortened: int = 0
     replaced: int = 0
     replaced_line: int = 1
     read_bytes: int = 0
@@ -250,32 +246,24 @@ def _read_pieces(file: BinaryIO, state: ReadState) -> Iterator[bytes]:
 
 
 def _split_lines(texts: Iterator[str], state: ReadState) -> Iterator[list[str]]:
-    rest = ""
-    overlong = 0
+    parts: list[str] = []
     for text in texts:
-        if overlong:
-            end = text.find("\n")
-            if end < 0:
-                overlong += len(text)
-                if overlong > _ENDLESS_LINE:
-                    state.damage = (
-                        f"has a line of more than {_ENDLESS_LINE >> 20} million characters; {COPY_AGAIN}"
-                    )
-                    return
-                continue
-            text = text[end:]
-            overlong = 0
-        lines = (rest + text).split("\n")
-        rest = lines.pop()
-        if "\r" in text or (lines and "\r" in lines[0]):
+        parts.append(text)
+        if "\n" not in text:
+            if sum(map(len, parts)) > _ENDLESS_LINE:
+                state.damage = (
+                    f"has a line of more than {_ENDLESS_LINE >> 20} million characters; {COPY_AGAIN}"
+                )
+                return
+            continue
+        *lines, rest = "".join(parts).split("\n")
+        parts = [rest]
+        if "\r" in text or "\r" in lines[0]:
             lines = [line.rstrip("\r") for line in lines]
-        if "\x1b" in text or (lines and "\x1b" in lines[0]):
+        if "\x1b" in text or "\x1b" in lines[0]:
             lines = [_ESCAPE.sub("", line) for line in lines]
-        if lines:
-            yield lines
-        if len(rest) > LONGEST_LINE:
-            rest, overlong = rest[:LONGEST_LINE], len(rest)
-            state.shortened += 1
+        yield lines
+    rest = "".join(parts)
     if BANNER.search(rest[:_LONGEST_BEFORE]):
         yield [rest.rstrip("\r")]
     else:

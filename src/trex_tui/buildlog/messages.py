@@ -519,7 +519,6 @@ class Resources:
 
 # --- DLA ---------------------------------------------------------------------------------------------------------------
 
-_LIST_HEAD = re.compile(r"-+ Layers running on (?P<device>DLA|GPU):")
 _PLACED = re.compile(r"\[(?P<device>Dla|Gpu)Layer\] (?:[A-Z][A-Z0-9_]*: )?(?P<name>.+?)\s*$")
 _FALLBACKS = (
     (re.compile(r"Layer '(?P<layer>.+)' \((?P<type>\w+)\): Unsupported on DLA"), "unsupported on DLA"),
@@ -561,8 +560,6 @@ class Devices:
         self._fallbacks: list[DlaFallback] = []
         self._limit: int | None = None
         self._before = ""
-        self.listed = ""
-        """Device of the layers listed in the next message, as TensorRT 7 prints them."""
         self.heads = table_of(("[DlaLa|[GpuLa", self._placed))
 
     def finished(self) -> Dla:
@@ -570,22 +567,10 @@ class Devices:
         return Dla(dla, gpu, tuple(self._fallbacks), self._limit)
 
     def begin_list(self, message: str) -> bool:
-        """Parse a heading: `--- Layers Running on DLA ---`, or `--- Layers running on DLA:` of TensorRT 7, whose names are in
-        the next message.
-        """
+        """Parse a heading: `---------- Layers Running on DLA ----------`."""
         if " Layers Running on DLA " in message:
             self._layers = {"DLA": [], "GPU": []}  # calibration builds an engine of its own first
-            return True
-        match = _LIST_HEAD.match(message)
-        self.listed = match["device"] if match else ""
-        return match is not None or " Layers Running on " in message
-
-    def take_list(self, message: str) -> None:
-        """Parse the names in one message; commas within a name are not followed by a blank."""
-        names = self._layers[self.listed]
-        parts = [part.strip(" ,") for part in message.split(", ")]
-        names += [part for part in parts if part][: _MOST_PLACED - len(names)]
-        self.listed = ""
+        return " Layers Running on " in message
 
     def _placed(self, _line: int, message: str) -> None:
         match = _PLACED.match(message)

@@ -12,7 +12,6 @@ from trex_tui.artifacts.open import COPY_AGAIN, gc_paused
 from trex_tui.buildlog.command import find_requests, options_of_command
 from trex_tui.buildlog.layer_lists import with_kernel_names
 from trex_tui.buildlog.lines import (
-    LONGEST_LINE,
     STAMP_INSIDE,
     Prefix,
     ReadState,
@@ -386,8 +385,6 @@ class _Reader:
             span.tuner.cached(line, message)
         elif _NO_VALID in message:
             span.tuner.no_valid_tactic(line, message.partition(_NO_VALID)[0])
-        elif span.devices.listed and message.strip():
-            span.devices.take_list(message)
 
     def _ruled(self, line: int, message: str) -> None:
         """Parse a message that begins with a horizontal rule."""
@@ -605,11 +602,6 @@ class _Reader:
             message = f"has bytes that are not UTF-8, read as U+FFFD ({state.replaced}); {COPY_AGAIN}"
             place = f"line {state.replaced_line}"
             yield note(Severity.WARNING, message, place)._replace(is_incomplete=True)
-        if state.shortened:
-            message = (
-                f"has lines of more than {LONGEST_LINE} characters ({state.shortened}), which were cut there"
-            )
-            yield note(Severity.WARNING, message)
         if self._lost:
             message = f"has lines whose second half is missing ({self._lost}), which were left out"
             yield note(Severity.WARNING, message)
