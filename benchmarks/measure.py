@@ -45,6 +45,7 @@ def list_pairs(directory: Path) -> dict[str, tuple[str, Callable[[], float], Cal
     """Return name -> floor, how to measure it, how to measure ours."""
     program = ("-m", "trex_tui")
     graph, *_ = write_engine(directory / "engine", LAYERS)
+    half, *_ = write_engine(directory / "half", LAYERS // 2)
     pandas = ("import pandas", lambda: run("-c", "import pandas"))
     parse = f"import json; json.load(open({str(graph)!r}))"
     load = f"import trex_tui; trex_tui.load_engine({str(graph)!r})"
@@ -57,6 +58,10 @@ def list_pairs(directory: Path) -> dict[str, tuple[str, Callable[[], float], Cal
             )
             for command in ("summary", "layers", "lint")
         },
+        f"summary, {LAYERS // 2:,} layers": (
+            *pandas,
+            lambda: run(*program, "summary", str(half.parent), "--json"),
+        ),
         f"load of {LAYERS:,} layers": (
             "json.load, after import pandas",
             lambda: run("-c", f"import pandas; {parse}"),

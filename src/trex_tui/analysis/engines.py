@@ -64,29 +64,18 @@ def _batch(engine: Engine) -> int | None:
     return batch[0] if batch else None
 
 
-def _qps(engine: Engine) -> float | None:
-    timing = timing_facts(engine)
-    return timing.throughput_qps if timing else None
+def _read(find: Value, key: str, engine: Engine) -> Any:  # noqa: ANN401 - a number of some facts
+    """Return one of the facts that a function finds; None without them."""
+    return getattr(find(engine), key, None)
 
 
-def _queries(engine: Engine) -> int | None:
-    timing = timing_facts(engine)
-    return timing.queries if timing else None
+_qps, _queries = (partial(_read, timing_facts, key) for key in ("throughput_qps", "queries"))
+_power_w, _energy_j = (partial(_read, power_facts, key) for key in ("power_mean_w", "energy_per_inference_j"))
 
 
 def _samples_per_s(engine: Engine) -> float | None:
     rate, batch = _qps(engine), _batch(engine)
     return rate * batch if rate is not None and batch else None
-
-
-def _power_w(engine: Engine) -> float | None:
-    power = power_facts(engine)
-    return power.power_mean_w if power else None
-
-
-def _energy_j(engine: Engine) -> float | None:
-    power = power_facts(engine)
-    return power.energy_per_inference_j if power else None
 
 
 def _per_sample(value: Callable[[Engine], float | None], engine: Engine) -> float | None:
