@@ -560,20 +560,6 @@ def test_what_trex_archives_joins_the_files_beside_it(tmp_path: Path) -> None:
     )  # a plan is gigabytes; its head has the version
 
 
-def test_files_beside_an_archive_come_first(tmp_path: Path) -> None:
-    write_files(tmp_path, {f"{NAME}.graph.json": GRAPH, f"{NAME}.build.log": LOG})
-    packed(tmp_path / f"{NAME}.tea", {f"{NAME}.build.log": LOG, f"{NAME}.graph.json": GRAPH})
-    source = find_one(tmp_path)
-    assert {path.parent for path in source.files.values()} == {tmp_path}
-    assert source.notes == ()
-
-
-def test_a_damaged_member_is_named_in_its_archive(tmp_path: Path) -> None:
-    tea = packed(tmp_path / "x.tea", {"a/x.graph.json": GRAPH, "a/x.profile.json": '[{"count'})
-    (note,) = find_one(tea).notes
-    assert str(note).startswith(f"{tea}/a/x.profile.json: is truncated")
-
-
 def test_what_is_no_archive_costs_itself_alone(tmp_path: Path) -> None:
     write_files(tmp_path, {f"{NAME}.graph.json": GRAPH, f"{NAME}.tea": b"PK\x03\x04 not really"})
     with pytest.raises(ArtifactError, match="is not a valid archive"):

@@ -18,7 +18,6 @@ from helpers import (
     PROFILE,
     REAL_SETS,
     REPOSITORY,
-    RealSet,
     messages,
     names_of,
     timing_row,
@@ -318,15 +317,6 @@ def test_only_logs(tmp_path: Path, files: dict[str, Any], sets: list[tuple[str, 
     assert [(source.name, list(names_of(source.files).values())) for source in found.sets] == sets
 
 
-def test_a_log_that_is_named_stands_for_its_engine(tmp_path: Path) -> None:
-    write_files(tmp_path, {"a.build.log": BUILD_LOG, "a.profile.log": PROFILE_LOG, "b.build.log": BUILD_LOG})
-    source = find_one(tmp_path / "a.build.log")
-    assert (source.name, list(names_of(source.files).values())) == ("a", ["a.build.log", "a.profile.log"])
-    assert list(names_of(find_one(tmp_path / "b.build.log").files).values()) == ["b.build.log"]
-    write_files(tmp_path, {"a.graph.json": GRAPH})
-    assert list(names_of(find_one(tmp_path / "a.build.log").files)) == ["graph", "build_log", "profile_log"]
-
-
 def test_logs_of_a_failed_capture_are_no_engine(tmp_path: Path) -> None:
     write_files(tmp_path / "vit.failed", {"vit.build.log": BUILD_LOG})
     with pytest.raises(ArtifactError, match="no layer information, times or log"):
@@ -463,17 +453,6 @@ def test_files_that_cannot_be_opened_are_errors(odd_files: Path) -> None:
     }
 
 
-def test_such_a_file_is_named(odd_files: Path) -> None:
-    for name, message in (
-        ("net.profile.json", "is a link to a missing file"),
-        ("net.capture.json", "Too many levels of symbolic links"),
-        ("net.build.log", "is neither a file nor a directory; name a regular file"),
-        ("net.metadata.json", "is neither a file nor a directory"),
-    ):
-        with pytest.raises(ArtifactError, match=message):
-            find_sets(odd_files / name)
-
-
 def test_a_link_to_a_directory_above_is_followed_once(tmp_path: Path) -> None:
     write_files(tmp_path, {"a.graph.json": GRAPH})
     (tmp_path / "loop").symlink_to(tmp_path)
@@ -487,15 +466,6 @@ def test_no_more_than_some_files_are_looked_at(tmp_path: Path) -> None:
     assert messages(found.notes) == ["more than 2 files: the rest was not searched; pass narrower paths"]
     with pytest.raises(ArtifactError, match="more than 1 files: the rest was not searched"):
         find_sets(tmp_path / "b", most_files=1)
-
-
-@pytest.mark.parametrize("real", [one for one in REAL_SETS if one.name == "tofp16"])
-def test_any_file_stands_for_its_set(real: RealSet) -> None:
-    if not real.directory.is_dir():
-        pytest.skip(f"no real artifacts at {ARTIFACTS}")
-    whole = find_one(real.directory)
-    for path in real.paths():
-        assert find_one(path) == whole
 
 
 def test_a_named_file_is_opened_without_notes_on_its_neighbours(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from trex_tui.artifacts.kinds import FileKind, recognize
 from trex_tui.artifacts.layer_times import measure_spread
 from trex_tui.artifacts.open import parse_head
 from trex_tui.artifacts.profile import Profile, ProfileRow, read_profiles
-from trex_tui.artifacts.timing import ENQUEUE, MS, Timing, find_column, read_timings
+from trex_tui.artifacts.timing import ENQUEUE, MS, Timing, read_timings
 from trex_tui.errors import ArtifactError, Severity
 
 CASES = ARTIFACTS.parent / "cases"
@@ -163,17 +163,6 @@ def test_percentages_that_tell_nothing(tmp_path: Path, rows: list[tuple[str, flo
     assert (profile.stated_total_ms, profile.notes) == (None, ())
 
 
-def test_a_stated_total_counts(tmp_path: Path) -> None:
-    rows = [{"name": name, "avg_ms": ms} for name, ms in TIMES.items()]
-    for total, missing in ((0.875, None), (1.75, 50.0)):
-        path = write_json(tmp_path / "p.json", {"layers": [*rows, {"name": "Total", "avg_ms": total}]})
-        profile = read_profile(path)
-        assert (averages(profile), profile.missing_pct) == (TIMES, missing)
-    assert profile.with_total(path) is profile
-    log = profile._replace(stated_total_ms=None, missing_pct=None).with_total(path, 0.876, rounding_ms=0.001)
-    assert log.missing_pct is None
-
-
 def test_the_table_of_simple_profiler() -> None:
     profile = read_profile(case("12-simple-profiler/vit.txt"))
     assert profile.iterations == 20
@@ -257,17 +246,6 @@ def test_forms(tmp_path: Path, form: str) -> None:
     assert note.message.startswith("is not in trtexec's format; read as 3 layers")
 
 
-def test_what_was_assumed_is_told(tmp_path: Path) -> None:
-    for form, words in {
-        "layers": "read as 3 layers at layers: time in ms, average in ms, median in ms",
-        "avgUs": "read as 3 layers at layers: average in µs",
-        "timeMs alone": "time is read as the time of one inference",
-        "timeMs and a count": "time is read as a sum over all iterations",
-        "a sum below": "its row 'Total' is excluded from the layers",
-    }.items():
-        assert words in read_profile(write_json(tmp_path / "net.json", FORMS[form])).assumed
-
-
 def test_a_unit_that_nothing_tells_is_unknown(tmp_path: Path) -> None:
     profile = read_profile(write_json(tmp_path / "net.json", {"layers": TIMES}))
     assert (profile.unit, averages(profile)) == (None, TIMES)
@@ -280,14 +258,6 @@ def test_a_second_profile_is_told(tmp_path: Path) -> None:
     profile = read_profile(write_json(tmp_path / "net.profile.json", lists))
     assert profile.sum_ms == 1.75
     assert messages(profile.notes)[1:] == ["has 2 profiles; not read: 3 layers at runs.1.layers"]
-
-
-def test_layers_of_one_name_stay_apart(tmp_path: Path) -> None:
-    """Different times are of different layers; layers that take no time are not the same for that."""
-    rows = [("x", 1.0), ("y", 3.0), ("x", 2.0), ("noop", 0.0), ("noop", 0.0)]
-    layers = {"layers": [{"name": name, "avg_ms": ms} for name, ms in rows]}
-    profile = read_profile(write_json(tmp_path / "net.profile.json", layers))
-    assert [(row.name, row.average_ms) for row in profile.rows] == rows
 
 
 def test_real_samples_of_torch_tensorrt() -> None:
@@ -347,6 +317,11 @@ def test_execution_profiles_of_torch_tensorrt(tmp_path: Path) -> None:
     assert averages(profile) == pytest.approx(TIMES)
     assert profile.notes[0].severity is Severity.WARNING
     assert "sums over all calls" in profile.notes[0].message
+    for folder, words in (("iter_0", "the first execution alone"), ("iter_3", "a single execution")):
+        (tmp_path / folder).mkdir()
+        once = read_profile(write_json(tmp_path / folder / path.name, PERFETTO))
+        assert (averages(once), once.iterations) == (pytest.approx(TIMES), 1)
+        assert words in once.notes[0].message
     rows = [
         f'  {{\n    "name": "{name}",\n    "timeMs": {10 * ms},\n    "averageMs": {ms},\n    '
         f'"percentage": {ms / 0.00875},\n  }}'
@@ -485,13 +460,6 @@ def test_what_was_assumed_of_queries(
     assert values == pytest.approx(latencies)
     assert words in timing.assumed
     assert (timing.unit is None) == ("unit unknown" in words)
-
-
-def test_the_s_of_a_plural_is_no_unit() -> None:
-    for key in ("times", "inferenceTimes", "elapsed", "host_latencies"):
-        assert find_column(key)[1] is None
-    assert find_column("computeMs") == ("computeMs", "ms")
-    assert find_column("name") == (None, None)
 
 
 def test_what_else_a_file_holds_is_told(tmp_path: Path) -> None:

@@ -51,29 +51,3 @@ def test_a_set_with_layers_has_the_failure_as_a_note(
     (tmp_path / "net.build.log").write_text("\n".join((BEGIN, NO_KERNEL, END)) + "\n")
     assert main(["summary", str(tmp_path)]) == 0
     assert "net.build.log:2: the run failed: TensorRT has no kernel" in capsys.readouterr().out
-
-
-ULTRALYTICS = f"""TensorRT: starting export with TensorRT 8.2.1.8...
-{STAMP} [TRT] [I] Input filename:   net.onnx
-{STAMP} [TRT] [I] Opset version:    14
-{STAMP} [TRT] [W] onnx2trt_utils.cpp:366: Your ONNX model has been generated with INT64 weights.
-TensorRT: input "images" with shape(1, 3, 64, 96) DataType.FLOAT
-TensorRT: output "output0" with shape(1, 84, 126) DataType.HALF
-TensorRT: building FP16 engine as net.engine
-{STAMP} [TRT] [I] ---------- Layers Running on DLA ----------
-{STAMP} [TRT] [I] ---------- Layers Running on GPU ----------
-{STAMP} [TRT] [I] [GpuLayer] CONVOLUTION: /model.0/conv/Conv
-{STAMP} [TRT] [I] [GpuLayer] POINTWISE: PWN(PWN(Sigmoid_1), Mul_2)
-{STAMP} [TRT] [I] Total Device Persistent Memory: 61892096
-"""
-
-
-def test_names_by_device_are_no_list_if_their_order_is_unknown(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "dla.log"
-    path.write_text(
-        ULTRALYTICS.replace("[GpuLayer] CONV", "[DlaLayer] {ForeignNode[a...b]}\n[I] [GpuLayer] CONV")
-    )
-    assert main(["summary", str(path)]) == 0
-    assert "Layers     unknown, 1 on the DLA" in capsys.readouterr().out

@@ -35,27 +35,6 @@ RUN = f"""\
 """
 
 
-@pytest.mark.parametrize(
-    "command", [["summary"], ["summary", "--format", "md"], ["report", "--format", "md"]]
-)
-def test_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
-    write_files(tmp_path, {"net.build.log": BUILD, "net.profile.log": RUN})
-    assert main([command[0], str(tmp_path), *command[1:]]) == 0
-    printed = capsys.readouterr().out
-    for text in ("4.00 KiB", "2.00 KiB", "512 KiB", "4×3×8×8", "4×10"):
-        assert text in printed
-    assert "10.4.0 (from libnvinfer" in printed.replace("\\", "")
-    assert "no log" not in printed
-    assert "no convolution" not in printed, "of layers that nobody knows"
-
-
-def test_the_version_may_be_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_files(tmp_path, {"net.profile.log": RUN})
-    assert main(["summary", str(tmp_path)]) == 0
-    assert "TensorRT" in (printed := capsys.readouterr().out)
-    assert "not in the log" in printed
-
-
 def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_files(tmp_path, {"net.build.log": BUILD, "net.profile.log": RUN})
     assert main(["summary", "--json", str(tmp_path)]) == 0
