@@ -12,7 +12,7 @@ import pytest
 from helpers import ARTIFACTS, chain, write_files, write_graph, write_profile, write_sample_set
 from power_kit import profile_log, tegrastats_line, write_power_set
 from trex_tui.analysis.conditions import FACTS, capture_facts, compare_conditions, find_doubts
-from trex_tui.analysis.energy import find_sample_times, layer_energy, power_facts, power_table, throttling
+from trex_tui.analysis.energy import layer_energy, power_facts, power_table, throttling
 from trex_tui.api import load_engine
 from trex_tui.artifacts.manifest import NO_GRAPH, SCHEMA
 from trex_tui.engine.model import Engine
@@ -27,9 +27,8 @@ def test_samples_of_the_measurement_alone_count(tmp_path: Path) -> None:
     engine = load_engine(
         write_power_set(tmp_path, watts, ["none", "power cap", "power cap", "software thermal"])
     )
-    facts, table, times = power_facts(engine), power_table(engine), find_sample_times(engine)
+    facts, table = power_facts(engine), power_table(engine)
     assert facts is not None
-    assert times is not None
     assert (facts.scope, facts.samples, facts.all_samples) == ("measurement", 4, 8)
     assert table.loc["power_w"].tolist() == [4, 100.0, fmean(watts), 130.0]
     assert facts.energy_per_inference_j == pytest.approx(fmean(watts) / 4999.5)
@@ -38,9 +37,6 @@ def test_samples_of_the_measurement_alone_count(tmp_path: Path) -> None:
     reasons = throttling(engine)
     assert reasons is not None
     assert reasons[["reason", "samples"]].to_numpy().tolist() == [["power cap", 2], ["software thermal", 1]]
-    assert times.seconds is not None
-    assert times.seconds[times.used][0] == pytest.approx(0.0)
-    assert times.is_from_query
 
 
 def test_stamps_of_the_log_bound_the_measurement(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from trex_tui.column import RARE
 from trex_tui.engine import filter as filters
 from trex_tui.engine.filter import (
     DEEPEST,
-    EXAMPLES,
     MOST_CHARACTERS,
     FilterError,
     complete,
@@ -228,11 +227,6 @@ def test_the_beginning_of_one_column_stands_for_it(engine: Engine) -> None:
     for ambiguous in ("tactic_", "st", "latenc"):
         assert find_column(engine, ambiguous, may_be_short=True) is None
     assert find_column(engine, "stri") is None
-
-
-@pytest.mark.parametrize("text", [expression for expression, _ in EXAMPLES if "bound" not in expression])
-def test_the_examples_of_the_help(engine: Engine, text: str) -> None:
-    find_matches(engine, text)
 
 
 NO_MATCH = [

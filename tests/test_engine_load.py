@@ -35,7 +35,6 @@ def test_a_complete_set() -> None:
     assert engine.has_graph
     assert engine.has_profile
     assert engine.iterations == 14_590
-    assert engine.time_unit == "ms"
     assert engine.notes == ()
     assert engine.bindings["role"].tolist() == ["input", "output"]
 

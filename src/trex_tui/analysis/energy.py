@@ -36,58 +36,38 @@ _SAME_MOMENT_S = 1e-6
 """Largest difference of equal time stamps: seconds since 1970 have no more digits."""
 
 
-class SampleTimes(NamedTuple):
-    """Times of the samples, and which of them are used.
+class UsedSamples(NamedTuple):
+    """The samples of the measurement: why these (a key of `SCOPES`), and a mask."""
 
-    Attributes:
-        seconds: Time of each sample; None if unknown.
-        is_from_query: Seconds count from the first query after the warm-up, as those of the queries; else from the first
-            sample.
-        scope: A key of `SCOPES`.
-        used: Mask of the samples used.
-    """
-
-    seconds: Values | None
-    is_from_query: bool
     scope: str
-    used: npt.NDArray[np.bool_]
+    mask: npt.NDArray[np.bool_]
 
 
 @per_engine
-def find_sample_times(engine: Engine) -> SampleTimes | None:
+def find_used_samples(engine: Engine) -> UsedSamples | None:
     """Align the samples with the measurement; None without a file of samples."""
     power = engine.power
     if power is None:
         return None
-    warmup_s = warmup_ms(engine) / 1000.0
     if power.stages:
-        measuring, stage_s = np.array(power.stages) == MEASURING, np.asarray(power.stage_s, float)
-        used = measuring & ~(stage_s < warmup_s)
-        run_s = np.asarray(power.run_s, float)
-        if not len(run_s) or not measuring.any():
-            return SampleTimes(run_s if len(run_s) else None, False, "measurement", used)
-        first = int(measuring.argmax())
-        seconds = run_s - (run_s[first] - stage_s[first] + warmup_s)
-        is_known = not np.isnan(seconds).any()
-        return SampleTimes(seconds if is_known else None, is_known, "measurement", used)
+        stage_s = np.asarray(power.stage_s, float)
+        measuring = np.array(power.stages) == MEASURING
+        return UsedSamples("measurement", measuring & ~(stage_s < warmup_ms(engine) / 1000.0))
     local_s = np.asarray(power.local_s, float)
     window = _find_window(engine) if len(local_s) else None
     if window is not None:
         # Only the part of the window that is certain despite the truncated stamps of the log.
         used = (local_s >= window[0] + _STAMP_S - _SAME_MOMENT_S) & (local_s <= window[1] + _SAME_MOMENT_S)
         if used.any():
-            return SampleTimes(local_s - window[0], True, "measurement", used)
-    seconds_from_first = _seconds_from_first(power)
+            return UsedSamples("measurement", used)
     busy = np.asarray(power.columns.get("gpu_utilization_pct", ()), float) >= BUSY_PCT
-    if busy.any():
-        return SampleTimes(seconds_from_first, False, "busy", busy)
-    return SampleTimes(seconds_from_first, False, "file", np.ones(power.samples, bool))
+    return UsedSamples("busy", busy) if busy.any() else UsedSamples("file", np.ones(power.samples, bool))
 
 
 def _seconds_from_first(power: PowerLog) -> Values | None:
-    for stamps in (power.run_s, power.local_s):
-        if stamps:
-            return np.asarray(stamps, float) - stamps[0]
+    stamps = power.run_s or power.local_s
+    if len(stamps):
+        return np.asarray(stamps, float) - stamps[0]
     return None if power.interval_s is None else np.arange(power.samples, dtype=float) * power.interval_s
 
 
@@ -109,12 +89,12 @@ def power_table(engine: Engine) -> pd.DataFrame:
 
     The index is the key of the quantity. Empty without samples.
     """
-    power, times = engine.power, find_sample_times(engine)
+    power, used = engine.power, find_used_samples(engine)
     rows = {}
-    if power is not None and times is not None:
+    if power is not None and used is not None:
         rails = {f"rail.{name}_w": column for name, column in power.rails.items()}
         for key, column in {**power.columns, **rails}.items():
-            values = np.asarray(column, float)[times.used]
+            values = np.asarray(column, float)[used.mask]
             known = values[~np.isnan(values)]
             if len(known):
                 rows[key] = (len(known), known.min(), known.mean(), known.max())
@@ -146,26 +126,26 @@ class PowerFacts(NamedTuple):
 @per_engine
 def power_facts(engine: Engine) -> PowerFacts | None:
     """Return samples and energy; None without a file of samples."""
-    power, times = engine.power, find_sample_times(engine)
-    if power is None or times is None:
+    power, used = engine.power, find_used_samples(engine)
+    if power is None or used is None:
         return None
     table, timing = power_table(engine), timing_facts(engine)
     mean_w = float(table.loc["power_w", "mean"]) if "power_w" in table.index else None  # type: ignore[arg-type]
     qps = timing.throughput_qps if timing else None
     unknown = {}
-    if not times.used.any():
+    if not used.mask.any():
         unknown["power_mean_w"] = "no samples during the measurement; measure longer, or sample more often"
-    if times.scope == "file":
+    if used.scope == "file":
         unknown["energy_per_inference_j"] = "the measurement interval is unknown (needs capture --monitor)"
     elif mean_w is not None and not (qps and qps > 0):
         unknown["energy_per_inference_j"] = "no throughput in this set"
-    energy = mean_w / qps if mean_w is not None and qps and qps > 0 and times.scope != "file" else None
+    energy = mean_w / qps if mean_w is not None and qps and qps > 0 and used.scope != "file" else None
     idle_w = power.idle_w
-    reasons = _used_reasons(power, times)
+    reasons = _used_reasons(power, used)
     return PowerFacts(
         producer=power.producer.value,
-        scope=times.scope,
-        samples=int(times.used.sum()),
+        scope=used.scope,
+        samples=int(used.mask.sum()),
         all_samples=power.samples,
         interval_s=power.interval_s,
         is_interval_assumed=power.is_interval_assumed,
@@ -180,10 +160,10 @@ def power_facts(engine: Engine) -> PowerFacts | None:
     )
 
 
-def _used_reasons(power: PowerLog, times: SampleTimes) -> dict[int, tuple[str, ...]] | None:
+def _used_reasons(power: PowerLog, used: UsedSamples) -> dict[int, tuple[str, ...]] | None:
     """Return the reasons for throttling of the used samples that state any or none; None if no sample does."""
-    used = np.flatnonzero(times.used).tolist() if power.reasons else []
-    known = {sample: reasons for sample in used if (reasons := power.reasons[sample]) is not None}
+    samples = np.flatnonzero(used.mask).tolist() if power.reasons else []
+    known = {sample: reasons for sample in samples if (reasons := power.reasons[sample]) is not None}
     return known or None
 
 
@@ -193,15 +173,15 @@ def throttling(engine: Engine) -> pd.DataFrame | None:
 
     Empty if the GPU was not throttled; None if no sample states it.
     """
-    power, times = engine.power, find_sample_times(engine)
-    known = _used_reasons(power, times) if power is not None and times is not None else None
-    if known is None or times is None:
+    power, used = engine.power, find_used_samples(engine)
+    known = _used_reasons(power, used) if power is not None and used is not None else None
+    if power is None or known is None:
         return None
     samples: dict[str, list[int]] = {}
     for sample, reasons in known.items():
         for reason in reasons:
             samples.setdefault(reason, []).append(sample)
-    start, seconds = next(iter(known)), times.seconds
+    start, seconds = next(iter(known)), _seconds_from_first(power)
     rows = [
         (reason, len(places), None if seconds is None else float(seconds[places[0]] - seconds[start]))
         for reason, places in sorted(samples.items(), key=lambda entry: -len(entry[1]))

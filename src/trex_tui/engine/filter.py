@@ -30,20 +30,6 @@ from trex_tui.errors import TrexError
 from trex_tui.frames import is_number, plain_values
 from trex_tui.text import did_you_mean, parse_quantity, plural
 
-EXAMPLES = (
-    ("conv -relu", "names with conv and without relu, case-insensitive"),
-    ("kind:gemm,convolution pct>2", "one of these kinds with more than 2 % of the time"),
-    ("(bound:launch or ms<10us) not stream:0", "terms are combined with and; or, not and parentheses"),
-    (
-        "kernel:3x3 groups>1 tactic:xmma",
-        "attributes are columns; : matches part of names, tactics and other free text",
-    ),
-    ('attr.Kernel:"[3, 3]" name=/stem/Conv', "attr.KEY is a raw attribute; = matches the whole text"),
-    ('name~"layer1\\..*conv" io>=4Mi', "a regular expression; sizes in k M G Ki Mi Gi, times in us ms s"),
-    ("tactic:*xmma* weights:none", "* matches any text; none is a missing value, * alone any value"),
-    ('"a (b)" precision!=int8', "quotes mark literal text; comparisons are : = != < <= > >= ~"),
-)
-"""Expression and meaning; the first four are the most useful."""
 MOST_CHARACTERS = 10_000
 DEEPEST = 40
 """Largest depth of nested parentheses."""

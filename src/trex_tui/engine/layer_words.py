@@ -25,12 +25,6 @@ class Word(NamedTuple):
     labels: tuple[str, ...] = ()
 
 
-OPEN_BLOCK = (
-    "To see its kernels: build with TensorRT 10 or later and --profilingVerbosity=detailed, mark an output inside the range "
-    "to split it, or profile with nsys."
-)
-"""Instructions for looking inside a closed block, `{ForeignNode[a...b]}`."""
-
 OPERATORS = {
     "Abs": "absolute value",
     "Add": "add",

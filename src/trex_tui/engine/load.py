@@ -315,7 +315,6 @@ def _join(
         has_names_only=info is not None and info.names_only,
         has_profile=profile is not None and bool(profile.rows),
         iterations=profile.iterations if profile else None,
-        time_unit=profile.unit if profile else None,
         stated_total_ms=profile.stated_total_ms if profile else None,
         unmatched_rows=unmatched,
         optimization_profile=chosen,

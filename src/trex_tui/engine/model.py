@@ -78,7 +78,6 @@ class Engine:
         has_names_only: The layer information has names only: no shapes, types or tactics.
         has_profile: Whether times of layers were read.
         iterations: Iterations of the profile run; None if not stated.
-        time_unit: Unit of the times in the profile; None if neither the file nor its neighbours state it, or without times.
         stated_total_ms: Time of one iteration that a profile with missing rows states; None if no row is missing.
         unmatched_rows: Number of rows of the profile that name no layer.
         optimization_profile: The optimization profile of `layers`.
@@ -107,7 +106,6 @@ class Engine:
     has_names_only: bool = False
     has_profile: bool = False
     iterations: int | None = None
-    time_unit: str | None = None
     stated_total_ms: float | None = None
     unmatched_rows: int = 0
     optimization_profile: int = 0
