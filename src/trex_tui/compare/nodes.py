@@ -92,13 +92,11 @@ def _match_shared_nodes(pair: Pair, *, with_closed_blocks: bool = False) -> None
     """Match layers that name the same ONNX nodes, fused alike or not.
 
     Each layer is matched to the layer of the other engine with the largest shared part, so that a node fused elsewhere does
-    not join all its neighbours into one match. A layer may also join a match made from equal names, if the other side of it
-    has one of its nodes: then it was split off or fused.
+    not join all its neighbours into one match.
 
     Args:
         with_closed_blocks: Include blocks of which only the ends are known; see `_match_ranges`.
     """
-    missing = _find_missing_nodes(pair)
     best: dict[Layer, _Candidate] = {}
     named = [
         [
@@ -110,32 +108,14 @@ def _match_shared_nodes(pair: Pair, *, with_closed_blocks: bool = False) -> None
     ]
     for side in (0, 1):
         owners: dict[str, list[Layer]] = defaultdict(list)
-        for other in (*named[1 - side], *(layer for layer in missing if layer.side != side)):
-            for node in missing.get(other, other.nodes):
+        for other in named[1 - side]:
+            for node in other.nodes:
                 owners[node].append(other)
         for layer in named[side]:
             candidate = _find_best(pair, layer, owners)
             if candidate is not None:
                 best[layer] = candidate
-    for layer, candidate in list(best.items()):
-        match = candidate.layer.match
-        if match is not None and layer.is_open:
-            why = "several layers here do the work of one layer there (by ONNX nodes)"
-            pair.add(match, layer, _to_confidence(candidate.part), why)
     _join_components(pair, best)
-
-
-def _find_missing_nodes(pair: Pair) -> dict[Layer, set[str]]:
-    """Return matched layers with the nodes that their partner does not name."""
-    missing = {}
-    for match in pair.matches:
-        if match.is_pair:
-            for layer in (*match.left, *match.right):
-                others = match.partner(layer).nodes
-                nodes = layer.working_nodes.difference(others)
-                if nodes:
-                    missing[layer] = nodes
-    return missing
 
 
 def _find_best(pair: Pair, layer: Layer, owners: dict[str, list[Layer]]) -> _Candidate | None:
