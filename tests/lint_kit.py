@@ -49,7 +49,6 @@ LINEAR16, LINEAR32 = "Row major linear FP16 format", "Row major linear FP32"
 HWC8 = "Channel major FP16 format where channel % 8 == 0"
 HWC4 = "Channel major FP16 format where channel % 4 == 0"
 INT8_32 = "Thirty-two wide channel vectorized row major Int8 format"
-INT8_4 = "Four wide channel vectorized row major Int8 format"
 FP16_32 = "Thirty-two wide channel vectorized row major FP16 format"
 
 TC16 = (
@@ -61,7 +60,6 @@ TC8 = (
     "sm80_xmma_fprop_implicit_gemm_interleaved_i8i8_i8i32_f32_nchw_vect_c_32kcrs_vect_c_32_nchw_vect_c_32"
     "_tilesize256x128x64_stage4_warpsize4x2x1_g1_tensor16x8x32_t1r3s3"
 )
-DP4A = "ampere_fp32_icudnn_int8x4_128x64_relu_medium_nn_v1"
 CUDA32 = "ampere_scudnn_128x64_relu_xregs_large_nn_v1"
 WINOGRAD = "ampere_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1"
 

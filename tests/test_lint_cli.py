@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -168,10 +164,6 @@ def test_suppressions(run: Any) -> None:
 
 class TestForms:
     @pytest.mark.parametrize("form", FORMATS)
-    def test_the_same_twice(self, run: Any, form: str) -> None:
-        assert run("--format", form) == run("--format", form)
-
-    @pytest.mark.parametrize("form", FORMATS)
     def test_nothing_that_a_terminal_acts_on(self, run: Any, form: str) -> None:
         out = run("--format", form)[1]
         assert not set(out) & {"\x1b", "\r", "\u202e", "\x07"}
@@ -307,22 +299,3 @@ class TestRules:
         monkeypatch.chdir(tmp_path / "empty")
         assert run("--rules")[0] == 0
         assert run()[0] == 2
-
-
-def test_as_a_process(tmp_path: Path) -> None:
-    """The rules of the house over a small engine, from another directory and with a closed pipe."""
-    engine_of(tmp_path, 2.0, 3.0)
-    command = [
-        sys.executable,
-        "-m",
-        "trex_tui",
-        "lint",
-        str(tmp_path),
-        "--format",
-        "json",
-        "--fail-on",
-        "never",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=dict(os.environ))
-    assert json.loads(done.stdout)["engines"][0]["layers"] == 2
-    assert done.stderr == ""

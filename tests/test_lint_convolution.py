@@ -72,8 +72,3 @@ class TestCudaCores:
         (found,) = findings(engine, "CONV001")
         assert found.saving_ms == 2.0 - 0.005, "the shortest kernel remains"
         assert found.confidence is Confidence.LOW
-
-    def test_without_a_profile(self, tmp_path: Path) -> None:
-        (found,) = findings(engine_of(tmp_path, [conv("slow", "a", "b", tactic=CUDA16)]), "CONV001")
-        assert found.saving_ms is None
-        assert "time unknown" in found.message

@@ -14,7 +14,6 @@ from lint_kit_small import (
     image,
     kernel,
     layer,
-    noop,
     only,
     pointwise,
     silent,
@@ -34,13 +33,6 @@ def test_activation_behind_convolution() -> None:
     assert found.evidence["pointwise_operations"] == 2
 
 
-def test_activation_behind_noop_is_found_without_profile() -> None:
-    layers = [CONV, noop("n", image("c"), image("d")), pointwise("silu", [image("d")], image("y"))]
-    found = only("FUSE001", engine_of(layers, ["x", "y"]))
-    assert found.layers == (0, 2)
-    assert found.saving_ms is None
-
-
 def test_activation_that_could_not_be_fused() -> None:
     other = convolution("other", image("x"), image("o"))
     late = [
@@ -58,13 +50,6 @@ def test_activation_that_could_not_be_fused() -> None:
     silent("FUSE001", engine_of(broadcast, ["x", "b", "y"]))
     silent("FUSE001", engine_of(output, ["x", "c", "y"]))
     silent("FUSE001", engine_of(tiny, ["x", "y"], times=[100.0, 0.1, 0.02]))
-
-
-def test_residual_that_waits_is_fusable() -> None:
-    first = convolution("first", image("x"), image("r"))
-    conv = convolution("conv", image("r"), image("c"))
-    add = pointwise("add", [image("c"), image("r")], image("y"))
-    assert only("FUSE001", engine_of([first, conv, add], ["x", "y"])).layers == (1, 2)
 
 
 def test_generated_kernels_count_only_if_they_are_an_epilogue() -> None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import layer, tensor
@@ -21,7 +20,6 @@ from lint_kit import (
     not_checked,
     severity,
 )
-from trex_tui.analysis.roofline import find_tiling
 from trex_tui.lint.rule import Confidence, FindingSeverity
 
 SIMT = "sm80_xmma_gemm_f16f16_f32f32_f32_tn_n_tilesize32x32x8_stage3_warpsize1x2x1_ffma_aligna2_alignc2"
@@ -80,13 +78,12 @@ class TestWaves:
     @pytest.mark.parametrize(
         "more",
         [
-            {"batch": 128},  # 196 tiles: 2.4 waves of 82, 80 % full
-            {"batch": 32, "tactic": TC16.replace("128x64x64", "128x128x64")},  # two of these tiles fit an SM
-            {"tactic": WINOGRAD, "dtype": LINEAR32},
-            {"tactic": SPLIT_K},
-            {"groups": 4},
+            {"tactic": WINOGRAD, "dtype": LINEAR32, "batch": 1},
+            {"tactic": SPLIT_K, "batch": 1},
+            {"groups": 4, "batch": 1},
+            {"batch": 64},
         ],
-        ids=["nearly full", "small tiles", "Winograd", "split-K", "grouped"],
+        ids=["Winograd", "split-K", "grouped", "many tiles"],
     )
     def test_near_misses(self, tmp_path: Path, more: dict[str, object]) -> None:
         engine = engine_of(tmp_path, [wave_conv("x", **more)], [1.0], device=RTX_3090)
@@ -151,22 +148,3 @@ class TestEmptyTiles:
 
 
 extent = st.integers(1, 5000)
-
-
-@given(extent, extent, st.integers(1, 64), st.integers(1, 512), st.integers(1, 512))
-def test_tiles_cover_the_product(m: int, n: int, batch: int, rows: int, columns: int) -> None:
-    tiling = find_tiling(m, n, batch, (rows, columns, 64))
-    assert tiling is not None
-    assert {tiling.rows, tiling.columns} == {rows, columns}
-    assert 0 < tiling.useful <= 1
-    area = tiling.tiles * tiling.rows * tiling.columns
-    assert area >= batch * m * n
-    assert tiling.useful == pytest.approx(batch * m * n / area)
-    other = find_tiling(n, m, batch, (rows, columns, 64))
-    assert other is not None
-    assert other.useful == pytest.approx(tiling.useful), "operands may be swapped"
-
-
-def test_no_tile_no_tiling() -> None:
-    assert find_tiling(0, 0, None, (128, 128)) is None
-    assert find_tiling(8, 8, 1, (128,)) is None

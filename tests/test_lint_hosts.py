@@ -1,16 +1,11 @@
-"""SARIF: a log that keeps the rules of the format (OASIS, SARIF 2.1.0), checked property by property.
-
-Every object may hold only the properties that the standard gives it, and must hold those it requires, with values of their
-types; references by index must point at what they name.
-"""
+"""SARIF: a log that keeps the rules of the format (OASIS, SARIF 2.1.0); references by index point at what they name."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import pytest
 
@@ -23,128 +18,14 @@ from trex_tui.report.sarif import write_sarif
 
 __all__ = ["use_rules"]
 
-LEVELS = {"none", "note", "warning", "error"}
-
-
-def text(value: Any) -> None:
-    assert isinstance(value, str)
-
-
-def some_text(value: Any) -> None:
-    text(value)
-    assert value.strip()
-
-
-def whole(value: Any) -> None:
-    assert type(value) is int
-    assert value >= 0
-
-
-def flag(value: Any) -> None:
-    assert type(value) is bool
-
-
-def anything(value: Any) -> None:
-    assert isinstance(value, dict)
-
-
-def one_of(*words: str) -> Callable[[Any], None]:
-    def check(value: Any) -> None:
-        assert value in words
-
-    return check
-
-
-def uri_reference(value: Any) -> None:
-    """RFC 3986, relative: nothing that is not allowed in it, no scheme, no leading slash."""
-    some_text(value)
-    assert re.fullmatch(r"(?:[A-Za-z0-9._~/-]|%[0-9A-F]{2})+", value)
-    assert not urlsplit(value).scheme
-    assert not value.startswith("/")
-
-
-def absolute_uri(value: Any) -> None:
-    assert urlsplit(value).scheme == "https"
-
-
-def several(check: Callable[[Any], None], least: int = 0, *, unique: bool = False) -> Callable[[Any], None]:
-    def check_all(value: Any) -> None:
-        assert isinstance(value, list)
-        assert len(value) >= least
-        for one in value:
-            check(one)
-        if unique:
-            assert all(one not in value[:place] for place, one in enumerate(value))
-
-    return check_all
-
-
-def obj(required: Mapping[str, Any] | None = None, **optional: Any) -> Callable[[Any], None]:
-    wanted = dict(required or {})
-
-    def check(value: Any) -> None:
-        assert isinstance(value, dict)
-        assert set(wanted) <= set(value)
-        for key, one in value.items():
-            assert key in wanted or key in optional, key
-            (wanted.get(key) or optional[key])(one)
-
-    return check
-
-
-def texts_by_name(value: Any) -> None:
-    assert isinstance(value, dict)
-    for one in value.values():
-        text(one)
-
-
-MESSAGE = obj({"text": some_text})
-ARTIFACT_LOCATION = obj({"uri": uri_reference})
-LOCATION = obj(
-    physicalLocation=obj({"artifactLocation": ARTIFACT_LOCATION}),
-    logicalLocations=several(obj(name=text, fullyQualifiedName=text, kind=some_text), unique=True),
-)
-SUPPRESSION = obj(
-    {"kind": one_of("inSource", "external")},
-    justification=some_text,
-)
-RESULT = obj(
-    {"message": MESSAGE},
-    ruleId=some_text,
-    ruleIndex=whole,
-    kind=one_of("notApplicable", "pass", "fail", "review", "open", "informational"),
-    level=one_of(*LEVELS),
-    locations=several(LOCATION),
-    partialFingerprints=texts_by_name,
-    suppressions=several(SUPPRESSION, unique=True),
-    properties=anything,
-)
-DESCRIPTOR = obj(
-    {"id": some_text},
-    shortDescription=MESSAGE,
-    fullDescription=MESSAGE,
-    help=MESSAGE,
-    defaultConfiguration=obj(level=one_of(*LEVELS)),
-    properties=anything,
-)
-NOTIFICATION = obj({"message": MESSAGE}, level=one_of(*LEVELS), associatedRule=obj(id=some_text, index=whole))
-RUN = obj(
-    {
-        "tool": obj(
-            {"driver": obj({"name": some_text}, version=some_text, rules=several(DESCRIPTOR, unique=True))}
-        )
-    },
-    invocations=several(obj({"executionSuccessful": flag}, toolExecutionNotifications=several(NOTIFICATION))),
-    artifacts=several(obj(location=ARTIFACT_LOCATION), unique=True),
-    results=several(RESULT),
-    columnKind=one_of("utf16CodeUnits", "unicodeCodePoints"),
-)
-LOG = obj({"version": one_of("2.1.0"), "runs": several(RUN)}, **{"$schema": absolute_uri})
+SARIF = pytest.importorskip("pydantic_sarif.model", reason="pydantic-sarif is not installed")
+SCHEMA = SARIF.StaticAnalysisResultsFormatSarifVersion210JsonSchema
+"""Classes that were generated from the schema of the standard; they take no property that it does not have."""
 
 
 def valid(document: Any) -> Any:
     """The run of a log that keeps the rules."""
-    LOG(document)
+    SCHEMA.model_validate(document)
     (run,) = document["runs"]
     listed = run["tool"]["driver"]["rules"]
     for result in run["results"]:
@@ -252,37 +133,10 @@ class TestLog:
         assert run["results"] == []
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [
-        lambda log: log.pop("version"),
-        lambda log: log["runs"][0]["results"][0].pop("message"),
-        lambda log: log["runs"][0]["results"][0].update(level="fatal"),
-        lambda log: log["runs"][0]["results"][0].update(rule="X"),
-        lambda log: log["runs"][0]["results"][0].update(ruleIndex=1),
-        lambda log: log["runs"][0]["artifacts"].append({"location": {"uri": "file:///etc"}}),
-        lambda log: log["runs"][0]["tool"]["driver"].pop("name"),
-    ],
-)
-@pytest.mark.usefixtures("log")
-def test_the_check_sees_what_is_wrong(
-    capsys: pytest.CaptureFixture[str], broken: Callable[[Any], Any]
-) -> None:
+def test_the_check_sees_what_is_wrong(log: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
+    log()
     main(["lint", "a b%", "--format", "sarif"])
     document = strict_json(capsys.readouterr().out)
-    broken(document)
-    with pytest.raises(AssertionError):
-        valid(document)
-
-
-def test_against_the_schema_itself(log: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
-    """By classes that were generated from the schema of the standard, and take no property that it does not have."""
-    schema = pytest.importorskip("pydantic_sarif.model", reason="pydantic-sarif is not installed")
-    wanted = schema.StaticAnalysisResultsFormatSarifVersion210JsonSchema
-    Path(CONFIG_NAME).write_text('[[lint.suppress]]\nrules = ["CONV001"]\nlayers = "two"\nreason = "fine"\n')
-    main(["lint", "a b%", "--format", "sarif"])
-    document = strict_json(capsys.readouterr().out)
-    assert len(wanted.model_validate(document).runs[0].results) == len(log()["results"])
     document["runs"][0]["results"][0]["rule"] = "X"
     with pytest.raises(ValueError, match="rule"):
-        wanted.model_validate(document)
+        valid(document)

@@ -34,18 +34,6 @@ def test_a_cuda_graph_that_is_in_use_is_no_remedy() -> None:
     assert graph.remedy.startswith("A CUDA graph is already in use")
 
 
-def test_the_floor_is_the_engine_s_own() -> None:
-    """The same engine on a GPU that starts kernels ten times as slowly is as bound by launches."""
-    slow = profiled([10 * time for time in TINY])
-    assert len(only("LAUNCH001", slow).layers) == 30
-
-
-def test_overhead_of_profiling_is_not_to_be_won() -> None:
-    compute = sum(TINY) - 31 * 0.0015
-    found = only("LAUNCH001", profiled(TINY, rows=queries([compute] * 50)))
-    assert found.saving_ms == pytest.approx(30 * (0.004 - 0.0015) / 2)
-
-
 def test_info_below_a_fifth() -> None:
     found = only("LAUNCH001", profiled([0.004] * 30 + [0.8]))
     assert found.severity is FindingSeverity.INFO

@@ -159,20 +159,6 @@ def test_a_device_without_free_memory_is_another_matter(tmp_path: Path) -> None:
     assert reasons == []
 
 
-def test_the_size_to_build_with_is_one_that_the_trtexec_of_the_log_takes(tmp_path: Path) -> None:
-    messages = tuned("conv", *tried("conv", FLOAT, 1.0, others=(skipped((40 << 20) + 1, 16 << 20),)))
-    text = verbose(*messages)
-    for version, words in (
-        ("8003", "--workspace=41 (MiB)"),
-        ("8201", "--workspace=41 (MiB)"),
-        ("8401", "workspace:41 (MiB)"),
-    ):
-        found = only("BUILD001", logged(tmp_path, text.replace("v8601", f"v{version}")))
-        assert words in found.remedy
-        assert ("--memPoolSize" in found.remedy) is (version == "8401")
-        assert "a limit" not in found.remedy or version == "8401"
-
-
 MYELIN = (
     "--------------- Timing Runner: {ForeignNode[a...b]} (Myelin[0x80000023])",
     "[W] [TRT] UNSUPPORTED_STATE: Skipping tactic 0 due to insufficient memory on requested size of 2688 detected for tactic "
@@ -195,14 +181,6 @@ def test_what_myelin_needs_is_not_what_it_was_given(tmp_path: Path) -> None:
         found = only("BUILD001", logged(tmp_path, verbose(*messages)))
         assert words in found.message
         assert found.remedy.startswith(remedy) or remedy in found.remedy
-
-
-def test_what_fits_the_workspace_was_left_out_because_the_device_was_full(tmp_path: Path) -> None:
-    full = MYELIN[1].replace("2688", str(1 << 20))
-    messages = tuned("conv", *tried("conv", FLOAT, 1.0, others=(skipped(3 << 30), full)))
-    (workspace, device), _ = check("BUILD001", logged(tmp_path, verbose(*messages)))
-    assert "up to 3.00 GiB: workspace too small (1.00 GiB)" in workspace.message
-    assert "up to 1.00 MiB: device out of memory" in device.message
 
 
 # BUILD003
@@ -312,16 +290,6 @@ def test_reasons_of_a_fallback(tmp_path: Path) -> None:
     found = only("DLA001", dla(tmp_path, typed))
     assert found.layers == (1,)
     assert "DLA has FP16 and INT8 only" in found.message
-
-
-def test_only_constants_fell_back(tmp_path: Path) -> None:
-    """Then the engine tells what the GPU was left with, and the log needs no more looking."""
-    constant = (
-        "[W] [TRT] Layer 'two' (CONSTANT): Unsupported on DLA. Switching this layer's device type to GPU."
-    )
-    found = only("DLA001", dla(tmp_path, constant))
-    assert "on the GPU" in found.message
-    assert check("DLA001", dla(tmp_path, constant))[1] == []
 
 
 # MEASURE004

@@ -11,7 +11,6 @@ from lint_kit import (
     INT8_32,
     LINEAR16,
     LINEAR32,
-    RTX_3090,
     TC8,
     conv,
     engine_of,
@@ -21,7 +20,7 @@ from lint_kit import (
     severity,
     step,
 )
-from trex_tui.lint.rule import Confidence, FindingSeverity
+from trex_tui.lint.rule import FindingSeverity
 
 
 def pool(name: str, source: str, target: str, dtype: str, **more: object) -> dict[str, object]:
@@ -152,14 +151,6 @@ class TestWholeEngine:
         assert found.layers == (0, 1)
         assert 1.5 <= (found.saving_ms or 0) <= 3.0
 
-    def test_one_product_in_halves_is_a_start(self, tmp_path: Path) -> None:
-        layers = [*self.single(), conv("half", "c", "d")]
-        assert findings(engine_of(tmp_path, layers, [1.0] * 3), "PREC003") == []
-
-    def test_products_that_do_not_matter(self, tmp_path: Path) -> None:
-        layers = [*self.single(), pool("pool", "c", "d", LINEAR32)]
-        assert findings(engine_of(tmp_path, layers, [0.1, 0.1, 1.0]), "PREC003") == []
-
     def test_int8_without_halves(self, tmp_path: Path) -> None:
         layers = [conv("q", "a", "b", dtype=INT8_32, tactic=TC8)]
         (found,) = findings(engine_of(tmp_path / "1", layers, [1.0], precision="FP32+INT8"), "PREC003")
@@ -174,8 +165,3 @@ class TestWholeEngine:
         engine = engine_of(tmp_path, self.single(), [1.0, 1.0], device=None)
         assert findings(engine, "PREC003") == []
         assert "device is unknown" in not_checked(engine, "PREC003")[0].reason
-
-    def test_without_a_profile(self, tmp_path: Path) -> None:
-        (found,) = findings(engine_of(tmp_path, self.single(), device=RTX_3090), "PREC003")
-        assert found.saving_ms is None
-        assert found.confidence is Confidence.MEDIUM

@@ -150,18 +150,6 @@ def skip(dtype: str) -> dict[str, Any]:
 
 
 class TestResidual:
-    @pytest.mark.parametrize(
-        "extra",
-        [skip(INT8_32), tensor("bias", 1, 64, 1, 1, dtype=FP16_32)],
-        ids=["quantized skip", "of another size"],
-    )
-    def test_near_misses(self, tmp_path: Path, extra: dict[str, Any]) -> None:
-        assert findings(engine_of(tmp_path, block(INT8_32, extra=[extra]), [1.0, 1.0]), "QDQ003") == []
-
-    def test_a_float_convolution_may_add_what_it_likes(self, tmp_path: Path) -> None:
-        layers = [conv("half", "a", "b", dtype=FP16_32, extra=[skip(FP16_32)])]
-        assert findings(engine_of(tmp_path, layers, [1.0]), "QDQ003") == []
-
     def test_as_a_kernel(self, tmp_path: Path) -> None:
         add = kernel("CastMulCastMulAddReluMulMinMaxRounCast", "a", "b", ("Int8", "Int8"))
         add["Inputs"].append(tensor("skip", 32, 64, 56, 56, dtype="Int8"))

@@ -113,18 +113,5 @@ def test_copy_that_crawls() -> None:
     silent("ROOF002", moving(3 * MOVED / 1e8))
 
 
-def test_copy_beside_other_streams_is_less_certain() -> None:
-    found = only("ROOF002", moving(5 * MOVED / 1e8, stream=2))
-    assert found.confidence is Confidence.LOW
-    assert "stream 2" in found.message
-
-
 def test_random_access_is_slow_by_nature() -> None:
     silent("ROOF002", moving(5 * MOVED / 1e8, operators="ReshGathMove"))
-
-
-def test_nothing_to_compare_with() -> None:
-    copy = reformat("r", big("x"), big("y"))
-    silent("ROOF002", engine_of([copy], ["x", "y"], times=[50.0]))
-    assert "--exportProfile" in unchecked("ROOF002", engine_of([copy], ["x", "y"]))
-    assert "detailed" in unchecked("ROOF002", engine_of([{"Name": "a"}], names_only=True, times=[1.0]))

@@ -60,15 +60,6 @@ def test_every_engine(path: Path) -> None:
         plain_document(lint_document([Linted(engine, result)], EVERYTHING))
 
 
-@pytest.mark.parametrize("path", [path for path in SETS if path.is_dir()][:6], ids=lambda path: path.name)
-def test_the_same_twice(path: Path) -> None:
-    for first, second in zip(engines_of(path), engines_of(path), strict=True):
-        one, two = (
-            plain_document(lint_document([Linted(e, run_rules(e))], EVERYTHING)) for e in (first, second)
-        )
-        assert one == two
-
-
 class TestMeasured:
     """Three builds of one network on one GPU: what Q and DQ on the residuals and the stem won."""
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from helpers import chain, examples, write_graph
 from linting_kit import HOSTILE, rule, rule_set
 from trex_tui.api import load_engine
-from trex_tui.config import CONFIG_NAME, PROJECT_NAME, ConfigTable
+from trex_tui.config import CONFIG_NAME, PROJECT_NAME
 from trex_tui.engine.filter import find_matches
 from trex_tui.engine.model import Engine
 from trex_tui.errors import TrexError
@@ -93,21 +93,6 @@ class TestReading:
         assert read(text, PROJECT_NAME) == LintConfig()
         with pytest.raises(TrexError, match=PROJECT_NAME):
             read("[[[\n[tool.trex-tui.lint]", PROJECT_NAME)
-
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "[tool.trex-tui.lint]\nselect = ['OK']",
-            """["tool" . 'trex-tui'. lint]\nselect = ['OK']""",
-            "tool.trex-tui.lint.select = ['OK']",
-            "tool . \"trex-tui\" . lint = {select = ['OK']}",
-            "[tool] # comment\ntrex-tui.lint.select = ['OK']",
-            "[ tool ]\r\n[tool.ruff]\nx=1\n[tool.'trex-tui']\nlint.select = ['OK']",
-            "tool = {trex-tui = {lint = {select = ['OK']}}}",
-        ],
-    )
-    def test_a_table_of_a_project_is_found_however_it_is_written(self, text: str) -> None:
-        assert read(text, PROJECT_NAME).select == ("OK",)
 
     def test_the_stronger_file_wins(self, tmp_path: Path) -> None:
         home = tmp_path / "config" / "trex-tui" / CONFIG_NAME
@@ -276,52 +261,3 @@ class TestWriting:
 def found(engine: Engine, text: str) -> list[int]:
     rows = find_matches(engine, text)
     return list(rows.index[rows])
-
-
-def test_a_key_in_a_project_file_has_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path(PROJECT_NAME).write_text(
-        '[project]\nname = "x"\n[tool.trex-tui.lint]\nfail_on = "no"\n', encoding="utf-8"
-    )
-    with pytest.raises(
-        TrexError, match=rf"^{PROJECT_NAME}:4: tool\.trex-tui\.lint\.fail_on: no is invalid; "
-    ):
-        find_config(RULES)
-
-
-LINES = """# no = "key"
-top = 1
-[lint]
-select = ["A"]
-  "quoted key" = 2
-[lint.other]
-a.b = 3
-"c.d" = 4
-[[lint.suppress]]
-reason = "a"
-[[ lint . suppress ]]
-layers = 'name = "x"'
-[device."NVIDIA L4"]
-peak_tflops = { fp16 = 1 }
-"""
-
-
-@pytest.mark.parametrize(
-    ("key", "line"),
-    [
-        ("top", 2),
-        ("lint", 3),
-        ("lint.select", 4),
-        ("lint.quoted key", 5),
-        ("lint.other.a.b", 7),
-        ("lint.other.c.d", 8),
-        ("lint.suppress[1].reason", 10),
-        ("lint.suppress[2].layers", 12),
-        ("lint.suppress[2].rules", 11),
-        ("lint.ignore", 3),
-        ("absent", None),
-    ],
-)
-def test_lines_of_keys(key: str, line: int | None) -> None:
-    place = ConfigTable(Path("x.toml"), "", {}, LINES).place(key)
-    assert place == f"x.toml{f':{line}' if line else ''}: {key}"
