@@ -146,7 +146,7 @@ def test_a_table_without_all_its_rows() -> None:
         assert profile is not None
         assert profile.stated_total_ms == pytest.approx(total, abs=1e-4)
         assert profile.missing_pct == pytest.approx(missing, abs=0.5)
-        assert "are missing from the table" in profile.notes[-1].message
+        assert " are missing: the rest sums to" in profile.notes[-1].message
     assert not find_profile(read_log(CASES / "05-banner-command/backbone.log")).missing_pct  # type: ignore[union-attr]
 
 

@@ -111,7 +111,7 @@ _BANNER = re.compile(
 _BARE = re.compile(
     r"^\[[VIWEF]\] (?:\[TRT\] \S|=== \w|Error\[\d+\]: )|^=== Performance summary ===|^Average on \d+ runs - GPU latency: "
     r"|^GPU Compute Time: min = |^-{15} Timing Runner: |^\*{15} Autotuning |^&&&& (?:PASSED|FAILED) TensorRT\S+ .*# .* -"
-    r"|^\[(?:TensorRT|TRT)\] (?:VERBOSE|INFO|WARNING|ERROR|INTERNAL_ERROR): |^\[TRT\] (?:\[[VIWEF]\] | \S)"
+    r"|^\[(?:TensorRT|TRT)\] (?:VERBOSE|INFO|WARNING|ERROR|INTERNAL_ERROR): |^\[TRT\] (?:\[[VIWEF]\] | +\S)"
     r"|^(?:VERBOSE|DEBUG|INFO|WARNING|ERROR): ?\[(?:TensorRT|TRT|Torch-TensorRT[^\]\n]{0,80})\]"
     r"|^(?:DEBUG|INFO|WARNING|ERROR):torch_tensorrt\b|:onnxruntime:[^\]\n]{0,100}tensorrt_execution_provider",
     re.MULTILINE,
@@ -128,12 +128,6 @@ MESSAGE = re.compile(
     r"(?:Persistent )?Memory: |Tactic Device request: \d|After [\w -]+: \d+ layers"
 )
 """Messages that only the library prints, of TensorRT 8 to 11: such a line needs no prefix."""
-_UNSTAMPED = re.compile(
-    r"^(?:\x1b\[[\d;]*m)?(?:\[(?:TensorRT|TRT)\](?: \w+:| \[[VIWEF]\]| {2})"
-    r"|(?:VERBOSE|INFO|WARNING|ERROR): \[?(?:TensorRT|TRT)\]?:?)",
-    re.MULTILINE,
-)
-"""A message of the library in a log of Python or of another program."""
 _LEVEL = re.compile(
     r"\[[DVIWEFC]\]|(?<![A-Za-z])(?:[DVIWEFC](?=\d{4} )|(?i:INTERNAL_ERROR|CRITICAL|FATAL|ERROR|WARN(?:ING)?|NOTICE"
     r"|SUCCESS|INFO|DEBUG|TRACE|VERBOSE)(?![A-Za-z]))"
@@ -265,9 +259,7 @@ def _is_relayed_log(text: str) -> bool:
         return True
     befores = [line[: match.start()] for line in text.splitlines() if (match := MESSAGE.search(line))]
     levels = sum(len(before) <= _LONGEST_PREFIX and _LEVEL.search(before) is not None for before in befores)
-    return (levels > 1 and 2 * levels > len(befores)) or (
-        bool(befores) and _UNSTAMPED.search(text) is not None
-    )
+    return levels > 1 and 2 * levels > len(befores)
 
 
 def find_command(text: str) -> str | None:

@@ -6,26 +6,17 @@ times, so that samples of power can be aligned with them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from trex_tui.artifacts.open import finite_number, load_json
 from trex_tui.artifacts.sensors import parse_time
 
 
-@dataclass(frozen=True, slots=True)
-class LayerSample:
-    """One call of a layer.
-
-    Attributes:
-        name: The layer.
-        cycle: Number of the call of this layer, from 1.
-        time_ms: Duration.
-        end_s: End: seconds since 1970 in the local time of the machine.
-    """
+class LayerSample(NamedTuple):
+    """One call of a layer: its duration, and its end in seconds since 1970 in the local time of the machine."""
 
     name: str
-    cycle: int
     time_ms: float
     end_s: float
 
@@ -37,21 +28,11 @@ def read_layer_samples(path: Path) -> tuple[LayerSample, ...]:
         ArtifactError: The file cannot be read.
     """
     root = load_json(path)
-    if not isinstance(root, dict):
-        return ()
-    return tuple(
-        sample
-        for name, calls in root.items()
-        if isinstance(calls, list)
-        for cycle, call in enumerate(calls, start=1)
-        if (sample := _read_call(name, cycle, call)) is not None
-    )
-
-
-def _read_call(name: str, cycle: int, call: object) -> LayerSample | None:
-    if not (isinstance(call, list) and len(call) == 2 and isinstance(call[1], str)):
-        return None
-    time_ms, end_s = finite_number(call[0]), parse_time(call[1])
-    return (
-        None if time_ms is None or time_ms < 0 or end_s is None else LayerSample(name, cycle, time_ms, end_s)
-    )
+    samples = []
+    for name, calls in root.items() if isinstance(root, dict) else ():
+        for call in calls if isinstance(calls, list) else ():
+            if isinstance(call, list) and len(call) == 2 and isinstance(call[1], str):
+                time_ms, end_s = finite_number(call[0]), parse_time(call[1])
+                if time_ms is not None and time_ms >= 0 and end_s is not None:
+                    samples.append(LayerSample(name, time_ms, end_s))
+    return tuple(samples)

@@ -191,21 +191,14 @@ def find_profile(trace: BuildTrace) -> Profile | None:
     if rows != table.rows:
         rounded = f"as Time / {table.iterations} iterations, since its averages are rounded to {unit}"
     message = f"times of {len(rows)} layers are taken from the table in the log, {rounded}; layers without time are missing"
-    notes = [Note(Severity.WARNING, trace.path, f"line {table.line}", message)]
-    profile = Profile(rows, table.iterations)
-    stated, found = (
-        table.total.total_ms if table.total else None,
-        sum(row.total_ms or 0.0 for row in table.rows),
-    )
-    smallest = 0.01 * (len(rows) + 1)  # every row is rounded
-    if stated and stated - found > max(smallest, 0.001 * stated):
-        missing = 100.0 * (stated - found) / stated
-        average = (table.total.average_ms if table.total else None) or 0.0
-        absent = average * missing / 100.0
-        message = f"rows of {absent:.2f} ms ({missing:.0f} %) are missing from the table: its total is {average:.4g} ms"
-        notes.append(Note(Severity.WARNING, trace.path, f"line {table.line}", message))
-        profile = profile._replace(stated_total_ms=average, missing_pct=missing)
-    return profile._replace(notes=tuple(notes))
+    note = Note(Severity.WARNING, trace.path, f"line {table.line}", message)
+    profile = Profile(rows, table.iterations, (note,))
+    if table.total is None:
+        return profile
+    total_ms, error_ms = table.total.average_ms, _ROUNDING * 10.0**-table.decimals
+    if table.total.total_ms is not None and rows != table.rows:
+        total_ms, error_ms = table.total.total_ms / (table.iterations or 1), 0.01 / (table.iterations or 1)
+    return profile.with_total(trace.path, total_ms or 0.0, error_ms)
 
 
 def _exact(row: ProfileRow, iterations: int | None, decimals: int) -> ProfileRow:
