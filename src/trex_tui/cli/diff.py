@@ -199,6 +199,9 @@ def _load(options: argparse.Namespace) -> tuple[Loader, list[list[Engine]], Sequ
     """
     from trex_tui.cli.loading import Loader
 
+    for path in options.paths:
+        if str(path).startswith("--"):
+            raise TrexError(f"{path}: everything after -- is a path; write options before it")
     groups = [*options.runs, *([options.paths] if options.runs and options.paths else [])]
     if groups and len(groups) < 2:
         raise TrexError("--runs: diff compares two or more engines; write --runs A1 A2 --runs B1 B2")
