@@ -14,8 +14,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,8 +40,8 @@ _TABLE_TOTAL = re.compile(r" total runtime = (?P<total>\d+(?:\.\d+)?(?:e\+\d+)?)
 _TABLE_STEP_MS = 0.01
 _LOG_PREFIX = re.compile(r"^\[[VIWEF]\] ")
 _LINE = re.compile(
-    r'^[\[, ]*\{ "name" : "(?P<name>.*)", "timeMs" : (?P<total>\S+), "averageMs" : (?P<average>[^ ,]+)'
-    r'(?:, "medianMs" : (?P<median>[^ ,]+))?, "percentage" : (?P<percentage>\S+) \}\s*,?\]?$'
+    r'^[\[, ]*\{ "name" : "(?P<name>.*)", "timeMs" : (?P<timeMs>\S+), "averageMs" : (?P<averageMs>[^ ,]+)'
+    r'(?:, "medianMs" : (?P<medianMs>[^ ,]+))?, "percentage" : (?P<percentage>\S+) \}\s*,?\]?$'
 )
 _COUNT_LINE = re.compile(r'^[\[, ]*\{ "count" : (?P<count>\d{1,18}) \}\s*,?\]?$')
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
@@ -174,8 +173,9 @@ def _read_runs(text: str, path: Path) -> list[Profile]:
             documents = parse_documents(_TRAILING_COMMA.sub(r"\1", text), path)
         except ArtifactError:
             return _read_by_line(text, path, error)
-    if "\\" in text and all(map(_is_of_trtexec, documents)) and (lines := _parse_lines(text)).is_whole:
-        return [_finish(path, run, []) for run in lines.runs]
+    if "\\" in text and all(map(_is_of_trtexec, documents)):
+        printed, lost = _parse_lines(text)
+        documents = documents if lost else printed  # a backslash is literal
     profiles: list[Profile] = []
     for root in documents:
         if _is_of_trtexec(root):
@@ -187,25 +187,21 @@ def _read_runs(text: str, path: Path) -> list[Profile]:
     return [profile for profile in profiles if profile.rows] or profiles[:1]
 
 
-@dataclass(slots=True)
-class _Run:
-    """Records of one run."""
-
-    rows: list[ProfileRow] = field(default_factory=list)
-    iterations: int | None = None
-    is_whole: bool = True
-    spreads: list[LayerSpread | None] = field(default_factory=list)
-
-
-def _finish(path: Path, run: _Run, file_notes: Sequence[Note], assumed: str = "") -> Profile:
+def _finish(
+    path: Path,
+    rows: Sequence[ProfileRow],
+    iterations: int | None,
+    file_notes: Sequence[Note] = (),
+    assumed: str = "",
+    spreads: Sequence[LayerSpread | None] = (),
+) -> Profile:
     notes = list(file_notes)
-    if not run.rows:
-        message = "has no layers: nothing was profiled"
+    if not rows:
+        notes.append(Note(Severity.WARNING, path, "", "has no layers: nothing was profiled"))
+    if untimed := [row.average_ms for row in rows].count(None):
+        message = f"{untimed} of {len(rows)} records have no average time"
         notes.append(Note(Severity.WARNING, path, "", message))
-    if untimed := [row.average_ms for row in run.rows].count(None):
-        message = f"{untimed} of {len(run.rows)} records have no average time"
-        notes.append(Note(Severity.WARNING, path, "", message))
-    return Profile(tuple(run.rows), run.iterations, tuple(notes), assumed, run.is_whole, tuple(run.spreads))
+    return Profile(tuple(rows), iterations, tuple(notes), assumed, spreads=tuple(spreads))
 
 
 def _time(value: Any) -> float | None:  # noqa: ANN401 - any JSON value
@@ -224,66 +220,32 @@ def _is_of_trtexec(root: object) -> bool:
     return bool(records) and all(record.keys() == {"count"} for record in records)
 
 
-@dataclass(slots=True)
-class _Records:
-    """Records of a file by run: a count, or the beginning of a list, after rows starts another run.
-
-    Attributes:
-        lost: Numbers of the lines without a valid record, from 1.
-    """
-
-    runs: list[_Run] = field(default_factory=lambda: [_Run()])
-    lost: list[int] = field(default_factory=list)
-
-    @property
-    def is_whole(self) -> bool:
-        """True if every line is as trtexec prints it."""
-        return bool(self.runs[0].rows) and not self.lost
-
-    def begin_run(self) -> None:
-        if self.runs[-1].rows:
-            self.runs.append(_Run())
-
-    def add_count(self, count: int) -> None:
-        self.begin_run()
-        self.runs[-1].iterations = count
-
-    def finish(self) -> None:
-        """Assign a count after all rows to the run before it."""
-        if len(self.runs) > 1 and not self.runs[-1].rows:
-            last = self.runs.pop()
-            if self.runs[-1].iterations is None:
-                self.runs[-1].iterations = last.iterations
-
-
-def _read_records(root: Sequence[Any], path: Path) -> list[Profile]:
-    """Return the runs in a list of records as trtexec writes them."""
-    parsed = _Records()
+def _read_records(root: Sequence[Any], path: Path, notes: Sequence[Note] = ()) -> list[Profile]:
+    """Return the runs in a list of records as trtexec writes them: a count after rows starts another run."""
+    runs: list[tuple[int | None, list[dict[str, Any]]]] = [(None, [])]
     ignored = 0
-    has_count = False
-    records = []
     for record in root:
         if type(record) is dict and type(record.get("name")) is str:
-            records.append(record)
-            figures = (_time(record.get(key)) for key in ("timeMs", "averageMs", "medianMs", "percentage"))
-            parsed.runs[-1].rows.append(ProfileRow(record["name"], *figures))
+            runs[-1][1].append(record)
         elif isinstance(record, dict) and type(record.get("count")) is int:
-            parsed.add_count(record["count"])
-            has_count = True
+            if not runs[-1][1]:
+                runs.pop()
+            runs.append((record["count"], []))
         else:
             ignored += 1
-    parsed.finish()
-    notes = []
-    if not has_count:
-        parsed.runs[0].iterations = _divide_times(parsed.runs[0].rows)
     if ignored:
         message = f"{ignored} entries are not profile records; skipped"
-        notes.append(Note(Severity.WARNING, path, "", message))
-    if any(SAMPLES_KEY in record for record in records):
-        spreads = map(_read_spread, records)
-        for run in parsed.runs:
-            run.spreads = list(islice(spreads, len(run.rows)))
-    return [_finish(path, run, notes) for run in parsed.runs]
+        notes = [*notes, Note(Severity.WARNING, path, "", message)]
+    profiles = []
+    for count, records in runs:
+        keys = ("timeMs", "averageMs", "medianMs", "percentage")
+        rows = [ProfileRow(record["name"], *(_time(record.get(key)) for key in keys)) for record in records]
+        spreads = [_read_spread(record) for record in records if SAMPLES_KEY in record]
+        iterations = _divide_times(rows) if count is None else count
+        profiles.append(
+            _finish(path, rows, iterations, notes, "", spreads if len(spreads) == len(rows) else ())
+        )
+    return profiles
 
 
 def _read_spread(record: dict[str, Any]) -> LayerSpread | None:
@@ -301,53 +263,43 @@ def _divide_times(rows: Sequence[ProfileRow]) -> int | None:
     return count if is_same else None
 
 
-def _parse_lines(text: str) -> _Records:
-    parsed = _Records()
+def _parse_lines(text: str) -> tuple[list[list[dict[str, Any]]], list[int]]:
+    """Return the lists of records that are complete on a line, and the numbers of the lines that are neither."""
+    documents: list[list[dict[str, Any]]] = [[]]
+    lost = []
     # Not splitlines(): names may hold its separators, such as U+001E.
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
-        if line.lstrip(" \t],").startswith("["):
-            parsed.begin_run()
+        if line.lstrip(" \t],").startswith("[") and documents[-1]:
+            documents.append([])
         if match := _LINE.match(line):
-            figures = (_parse_time(match[key]) for key in ("total", "average", "median", "percentage"))
-            parsed.runs[-1].rows.append(ProfileRow(match["name"], *figures))
+            record: dict[str, Any] = {"name": match["name"]}
+            for key in ("timeMs", "averageMs", "medianMs", "percentage"):
+                with suppress(ValueError):
+                    record[key] = float(match[key] or "nan")
+            documents[-1].append(record)
         elif match := _COUNT_LINE.match(line):
-            parsed.add_count(int(match["count"]))
+            documents[-1].append({"count": int(match["count"])})
         elif line.strip(" \t[],"):
-            parsed.lost.append(number)
-            parsed.runs[-1].is_whole = False
-    parsed.finish()
-    if not text.rstrip().endswith("]"):
-        parsed.runs[-1].is_whole = False
-    return parsed
-
-
-def _parse_time(text: str | None) -> float | None:
-    try:
-        return _time(float(text)) if text else None
-    except ValueError:
-        return None
+            lost.append(number)
+    return documents, lost
 
 
 def _read_by_line(text: str, path: Path, error: ArtifactError) -> list[Profile]:
     """Recover the records that are complete on a line; `error` is why the file is not JSON."""
-    parsed = _parse_lines(text)
-    count = sum(len(run.rows) for run in parsed.runs)
+    documents, lost = _parse_lines(text)
+    count = sum("name" in record for records in documents for record in records)
     if not count:
         raise error
-    if parsed.is_whole:
-        severity = Severity.INFO
-        message = (
-            f"is not valid JSON (trtexec does not escape names and prints nan); all {count} records read by "
-            "line"
-        )
-    else:
-        severity = Severity.ERROR
-        message = (
-            f"{error.note.message}; {count} records were read by line, "
-            f"{len(parsed.lost)} lines lost (first: line {parsed.lost[0]})"
-        )
-    note = Note(severity, path, error.note.where, message)
-    return [_finish(path, run, [note]) for run in parsed.runs]
+    is_whole = not lost and text.rstrip().endswith("]")
+    message = (
+        f"is not valid JSON (trtexec does not escape names and prints nan); all {count} records read by line"
+    )
+    if not is_whole:
+        first = f" (first: line {lost[0]})" if lost else ""
+        message = f"{error.note.message}; {count} records were read by line, {len(lost)} lines lost{first}"
+    note = Note(Severity.INFO if is_whole else Severity.ERROR, path, error.note.where, message)
+    profiles = [profile for records in documents for profile in _read_records(records, path, [note])]
+    return [*profiles[:-1], profiles[-1]._replace(is_whole=is_whole)]
 
 
 # SimpleProfiler, Torch-TensorRT
@@ -393,9 +345,9 @@ def _make_table(
     notes = [Note(Severity.INFO, path, "", assumed)]
     if total_ms is None:
         notes.append(Note(Severity.ERROR, path, "", f"has no end of the table; {COPY_AGAIN}"))
-    profile = _finish(path, _Run(rows, iterations, is_whole=total_ms is not None), notes, assumed)
+    profile = _finish(path, rows, iterations, notes, assumed)
     if total_ms is None:
-        return profile
+        return profile._replace(is_whole=False)
     return profile.with_total(path, total_ms / iterations, _TABLE_STEP_MS / iterations)
 
 
@@ -413,8 +365,8 @@ def _read_trace(events: Sequence[Any], path: Path) -> Profile:
     ]
     if iteration := _ITERATION.fullmatch(path.parent.name):
         assumed = _FIRST_CALL if int(iteration[1]) == 0 else _ONE_CALL
-        return _finish(path, _Run(rows, 1), [Note(Severity.WARNING, path, "", assumed)], assumed)
-    return _finish(path, _Run(rows), [Note(Severity.WARNING, path, "", _CALL_SUMS)], _CALL_SUMS)
+        return _finish(path, rows, 1, [Note(Severity.WARNING, path, "", assumed)], assumed)
+    return _finish(path, rows, None, [Note(Severity.WARNING, path, "", _CALL_SUMS)], _CALL_SUMS)
 
 
 # Other tools
@@ -471,13 +423,12 @@ def _read_table(table: LayerTable, file_notes: Sequence[Note], path: Path) -> Pr
         meaning = "a sum over all iterations" if table.count else "the time of one inference"
         assumed.append(f"time is read as {meaning}")
     text = "; ".join(assumed)
-    spreads = [row.spread for row in table.rows]
+    spreads = [row.spread for row in table.rows][: len(rows)]
     counts = {spread.samples for spread in spreads if spread}
-    run = _Run(rows, table.count or (counts.pop() if len(counts) == 1 else None))
-    if any(spreads):
-        run.spreads = spreads[: len(rows)]
+    count = table.count or (counts.pop() if len(counts) == 1 else None)
     note = Note(Severity.WARNING if unit is None else Severity.INFO, path, "", text)
-    profile = _finish(path, run, [note, *file_notes], text)._replace(unit=unit)
+    profile = _finish(path, rows, count, [note, *file_notes], text, spreads if any(spreads) else ())
+    profile = profile._replace(unit=unit)
     return profile if total is None else profile.with_total(path, total.average_ms)
 
 
