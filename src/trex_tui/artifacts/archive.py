@@ -65,18 +65,17 @@ def _unpack(path: Path, _modified: int, _size: int) -> Unpacked:
                 return Unpacked((), "exceeds the limits of an archive of one engine")
             root = _make_directory(path)
             files = [_extract(archive, member, root, path) for member in members]
-    except (zipfile.BadZipFile, zlib.error, EOFError):
-        return Unpacked((), "is not a valid archive")
+    # RuntimeError: a password, a later version, another compression.
     except (
-        RuntimeError
-    ) as error:  # a password, or as NotImplementedError a later version or another compression
-        is_later = isinstance(error, NotImplementedError)
-        return Unpacked(
-            (),
-            f"cannot be unpacked: {error}" if is_later else "is encrypted; unpack it, and name the directory",
-        )
-    except (OSError, ValueError, LookupError) as error:
-        return Unpacked((), f"cannot be unpacked: {error}")
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        RuntimeError,
+        OSError,
+        ValueError,
+        LookupError,
+    ) as error:
+        return Unpacked((), f"cannot be unpacked ({error}); unpack it, and name the directory")
     return Unpacked(tuple(sorted(set(files))))
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 from trex_tui.artifacts.open import finite_number, positive_count
 from trex_tui.artifacts.timing import MS, find_column, plain, split_unit, stated_unit
@@ -91,7 +91,8 @@ class LayerTimes:
         return bool(self.figures.keys() - {"percentage"})
 
 
-class LayerTable(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class LayerTable:
     """A part of a document that holds layer times.
 
     Attributes:

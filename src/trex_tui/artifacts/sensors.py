@@ -116,7 +116,7 @@ def parse_time(text: str) -> float | None:
         return None
     fields = {key: int(match[key]) for key in ("year", "month", "day", "hour", "minute", "second")}
     try:
-        seconds = datetime(**fields, tzinfo=timezone.utc).timestamp()  # type: ignore[arg-type]
+        seconds = datetime(**fields, tzinfo=timezone.utc).timestamp()
     except ValueError:
         return None
     return seconds + float(match["fraction"] or 0)
