@@ -27,7 +27,7 @@ from trex_tui.accuracy.tensors import (
     to_bytes,
 )
 from trex_tui.analysis.gates import FAILED, parse_gate
-from trex_tui.analysis.outputs import METRICS, add_sums, class_axis, compare, judge_outputs, measure
+from trex_tui.analysis.outputs import METRICS, add_sums, compare, judge_outputs, measure
 from trex_tui.engine.dtypes import DataType
 from trex_tui.errors import ArtifactError, TrexError
 
@@ -80,21 +80,6 @@ class TestByHand:
         right[1, 2] = 0
         assert of(left, right)["argmax_agreement_pct"] == 50
         assert of(left, right)["argmax_rows"] == 2
-
-    @pytest.mark.parametrize(
-        ("shape", "axis"),
-        [
-            ((), None),
-            ((7,), 0),
-            ((1, 10), 1),
-            ((2, 19, 8, 8), 1),
-            ((1, 77, 30), 2),
-            ((1, 1, 9, 9), None),
-            ((3, 1), None),
-        ],
-    )
-    def test_class_axis(self, shape, axis):
-        assert class_axis(shape) == axis
 
 
 class TestProperties:
@@ -293,19 +278,6 @@ class TestGiven:
             taken(f"x:{tmp_path / 'x.bin'}", (X, IDS))
         with pytest.raises(TrexError, match="no file for input a/ids:0, such as"):
             taken(tmp_path, (X, IDS))
-
-    @pytest.mark.parametrize(
-        ("array", "why"),
-        [
-            (np.zeros((3, 2), "f4"), "3x2, but the input is 2x3"),
-            (np.array([[b"a"] * 3] * 2), "holds"),
-            (np.array({}, dtype=object), "not a numpy array"),
-        ],
-    )
-    def test_wrong_arrays(self, tmp_path: Path, array: Any, why: str) -> None:
-        np.save(tmp_path / "x.npy", array, allow_pickle=True)
-        with pytest.raises(TrexError, match=why):
-            taken(tmp_path, (X,))
 
 
 class TestComparable:

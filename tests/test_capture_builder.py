@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -183,35 +181,6 @@ class TestProgram:
             TrtexecNotFoundError, match=r"tensorrt: libnvinfer\.so\.10: cannot open.*pip install"
         ):
             find_python(os.environ)
-
-    @pytest.mark.parametrize(
-        ("arguments", "errors"),
-        [
-            (["--nothing=3"], ["Unknown option: --nothing 3"]),
-            (["--onnx"], ["Unknown option: --onnx"]),
-            (["--verbose=1"], ["Unknown option: --verbose 1"]),
-            ([], ["Model missing or format not recognized"]),
-        ],
-    )
-    def test_words(
-        self,
-        here: Bench,
-        monkeypatch: pytest.MonkeyPatch,
-        capfd: pytest.CaptureFixture[str],
-        arguments: list[str],
-        errors: list[str],
-    ) -> None:
-        """Refused as trtexec does."""
-        use(monkeypatch, here)
-        done = subprocess.run(
-            [sys.executable, builder.__file__, *arguments], capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 1
-        told = re.findall(r"\[E\] (.*)", done.stdout)
-        assert told == errors
-        assert done.stdout.startswith("&&&& RUNNING TensorRT.trtexec [TensorRT v100400] [b26] # ")
-        assert done.stdout.splitlines()[-1].startswith("&&&& FAILED TensorRT.trtexec")
-        assert capfd.readouterr() == ("", "")
 
     @pytest.mark.parametrize(
         ("values", "text"),

@@ -82,8 +82,6 @@ class TestCommand:
             ["--onnx", "net.onnx", "--docker", "image"],
             ["--onnx", "net.onnx", "--duration", "٣"],
             ["--onnx", "net.onnx", "--profile", "x:1"],
-            ["--onnx", "net.onnx", "--power-limit", "0"],
-            ["--onnx", "net.onnx", "--memory-clock", "0"],
         ],
     )
     @pytest.mark.usefixtures("here")
@@ -96,7 +94,6 @@ class TestCommand:
         ("arguments", "part"),
         [
             (["--onnx", "absent.onnx"], "absent.onnx does not exist"),
-            (["--onnx", "."], "is not a file"),
             (["--onnx", "net.onnx", "--trtexec", "/absent"], "/absent does not exist"),
             (["--onnx", "net.onnx", "--name", ""], "--name"),
             (["--onnx", "net.onnx", "--", "--saveEngine=x"], "capture sets it"),
@@ -111,8 +108,6 @@ class TestCommand:
             (["--onnx", "net.onnx", "--dry-run", "--host", "jet"], "leave out --host"),
             (["--onnx", "net.onnx", "--sweep", "x=1"], "--sweep"),
             (["--engine", "net.onnx", "--workspace", "0"], "--workspace: only for builds"),
-            (["--engine", "net.onnx", "--build-only"], "--build-only: only for builds"),
-            (["--engine", "net.onnx", "--profile", _SHAPES], "--profile: only for builds"),
             (
                 ["--onnx", "net.onnx", "--build-only", "--repeat", "2", "--warmup", "0"],
                 "--warmup, --repeat: only for measurements",
@@ -123,8 +118,6 @@ class TestCommand:
                 "--profile sets the shapes",
             ),
             (["--onnx", "net.onnx", "--profile", _SHAPES, "--profile-index", "1"], "1 --profile are stated"),
-            (["--onnx", "net.onnx", "--warmup", "9", "--", "--warmUp=7"], "the same option of trtexec"),
-            (["--engine", "net.onnx", "--int8", "--workspace", "9"], "--int8, --workspace: only for builds"),
         ],
     )
     def test_bad_input(

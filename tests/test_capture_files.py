@@ -251,17 +251,6 @@ class TestFailedEngine:
         ]
         assert manifest_of(bench)["model"]["path"].endswith("net.onnx")
 
-    @pytest.mark.parametrize(
-        "text",
-        ["", "[]", "{}", '{"schema": "trex-tui/capture/1"}', '{"schema": "trex-tui/capture/1", "runs": 3}'],
-    )
-    def test_a_damaged_manifest(self, bench: Bench, text: str) -> None:
-        bench.capture()
-        (bench.outdir / "net.capture.json").write_text(text, encoding="utf-8")
-        assert bench.capture(engine=bench.outdir / "net.engine", force=True).passed
-        assert bench.names() == COMPLETE
-        assert [run["role"] for run in manifest_of(bench)["runs"]] == ["profile"]
-
 
 class TestInterrupts:
     @pytest.mark.parametrize(("where", "stubborn"), [("build", False), ("profile", False), ("build", True)])

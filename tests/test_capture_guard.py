@@ -18,7 +18,6 @@ from trex_tui.capture.process import (
     ProcessOutcome,
     Stop,
     _list_group,
-    _Runner,
     run_process,
     stop_on_signals,
 )
@@ -141,22 +140,6 @@ class TestInterrupts:
         stop = Stop()
         stop.request()
         outcome, _ = start("import signal; signal.pause()", tmp_path / "log", stop=stop, grace_s=3600)
-        assert (outcome.stopped, outcome.signal) == (INTERRUPTED, signal.SIGTERM)
-
-    def test_asked_while_it_starts_is_asked_once(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Between the start of the process and the loop that follows it: no second request, so no force."""
-        stop = Stop()
-
-        class AskedMeanwhile(_Runner):
-            def __init__(self, *arguments: Any) -> None:
-                super().__init__(*arguments)
-                stop.request()
-
-        monkeypatch.setattr("trex_tui.capture.process._Runner", AskedMeanwhile)
-        code = "import signal\nwhile True: signal.pause()"
-        outcome, _ = start(code, tmp_path / "log", stop=stop, grace_s=3600)
         assert (outcome.stopped, outcome.signal) == (INTERRUPTED, signal.SIGTERM)
 
     def test_children_go_too(self, tmp_path: Path) -> None:

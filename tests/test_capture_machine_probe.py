@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from capture_bench import Bench
-from trex_tui.artifacts.manifest import changes, read_host_state
-from trex_tui.capture.machine import Host, ask_host
+from trex_tui.capture.machine import ask_host
 from trex_tui.capture.shell import Shell
 
 SMI = """\
@@ -61,13 +59,6 @@ def put(root: Path, name: str, text: str) -> None:
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.encode())
-
-
-def describe_changes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    old, new = read_host_state(before), read_host_state(after)
-    assert old is not None
-    assert new is not None
-    return [text for _, text in changes(old, new)]
 
 
 class TestServer:
@@ -155,16 +146,6 @@ class TestJetson:
         assert host.facts["memory"]["available_kib"] == 5_000_000
         assert host.facts["over_current_events"] == {"oc3_event_cnt": 5}
         assert "NVPM WARN" in host.probes["nvpmodel"]["raw"]
-
-    def test_changes(self) -> None:
-        def host(mode: str, events: int) -> dict[str, Any]:
-            return Host({"jetson": {"power_mode": mode}, "over_current_events": {"oc1": events}}).document()
-
-        assert describe_changes(host("25W", 5), host("25W", 5)) == []
-        assert describe_changes(host("25W", 5), host("15W", 6)) == [
-            "the board throttled for over-current during the measurement",
-            "the power mode changed from 25W to 15W meanwhile",
-        ]
 
 
 class TestElsewhere:

@@ -12,7 +12,6 @@ from fake_trtexec import install
 from helpers import ARTIFACTS
 from trex_tui.capture.trtexec import (
     TrtexecNotFoundError,
-    ask,
     find_builder,
     find_trtexec,
     flag_table,
@@ -81,19 +80,6 @@ class TestTable:
 
 
 class TestHelp:
-    def test_options_in_explanations_do_not_count(self) -> None:
-        text = (
-            "&&&& RUNNING TensorRT.trtexec [TensorRT v110100] [b106] # trtexec --help\n"
-            "  --onnx=<file>   ONNX model\n"
-            "                  instead of --fp16, see --buildOnly\n"
-            "  --versionCompatible, --vc    for other versions\n"
-        )
-        found = understand(text, Path("trtexec"))
-        assert found.explained == {"--onnx", "--versionCompatible", "--vc"}
-        assert (found.version, found.build) == ("11.1.0", 106)
-        assert found.is_strongly_typed_only
-        assert found.measures_by_default
-
     @pytest.mark.parametrize(
         ("text", "part"),
         [
@@ -151,15 +137,6 @@ class TestFinding:
     def test_trtexec_goes_before_the_api(self, tmp_path: Path) -> None:
         environ = {"PATH": str(install(tmp_path / "bin", "10.4.0").parent), "HOME": str(tmp_path)}
         assert not find_builder("auto", None, environ).is_python
-
-    def test_no_program(self, tmp_path: Path) -> None:
-        plain = tmp_path / "trtexec"
-        plain.write_bytes(b"\x7fELF, but not really")
-        with pytest.raises(TrtexecNotFoundError, match="is not executable"):
-            find_trtexec(str(plain))
-        plain.chmod(0o755)
-        with pytest.raises(TrtexecNotFoundError, match="cannot be run"):
-            ask(plain)
 
     def test_a_missing_library(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "missing_library")

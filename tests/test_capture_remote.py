@@ -91,22 +91,6 @@ class TestSending:
         with pytest.raises(TrexError, match="outside its directory"):
             move_options(CaptureOptions(onnx=str(model)), "/t")
 
-    def test_every_file(self, tmp_path: Path) -> None:
-        for name in ("m.engine", "p.so", "a,b", "c"):
-            (tmp_path / name).write_bytes(b"x")
-        options = CaptureOptions(
-            engine=str(tmp_path / "m.engine"),
-            plugins=(str(tmp_path / "p.so"), "libthere.so"),
-            timing_cache=str(tmp_path / "none yet"),
-        )
-        there, files = move_options(options, "/t")
-        assert there.engine == "/t/in/0/m.engine"
-        assert there.plugins == ("/t/in/1/p.so", "libthere.so")
-        assert there.timing_cache == "/t/timing.cache"
-        assert [one.path for one in files] == [
-            *("in/0/m.engine", "in/1/p.so"),
-        ]
-
 
 class TestComingBack:
     @given(st.lists(st.one_of(st.none(), st.binary(max_size=20)), max_size=4), st.integers(1, 9))

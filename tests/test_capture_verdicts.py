@@ -104,18 +104,6 @@ def test_in_all_releases(bench: Bench, monkeypatch: pytest.MonkeyPatch, failure:
     assert result.verdict.key == failure
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_an_engine_of_another_version(bench: Bench, version: str) -> None:
-    other = "10.4.0" if version != "10.4.0" else "10.16.1"
-    assert bench.capture(other).passed
-    result = bench.capture(version, engine=bench.outdir / "net.engine", outdir=bench.place / "other")
-    assert result.verdict is not None
-    assert result.verdict.key == "plan_version"
-    assert "another TensorRT" in result.verdict.sentence
-    if parse_version(version) >= (8, 6):
-        assert f"expected {version}.6, got {other}.12" in result.verdict.sentence
-
-
 class TestCudaGraph:
     @pytest.mark.parametrize("version", ENDS)
     def test_once_more_without(self, bench: Bench, monkeypatch: pytest.MonkeyPatch, version: str) -> None:

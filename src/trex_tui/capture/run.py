@@ -24,10 +24,8 @@ from trex_tui.capture.staging import Names, Workspace, describe_file
 from trex_tui.capture.trtexec import Trtexec
 from trex_tui.capture.verdict import CUDA_GRAPH, LOST, RunProgress, RunVerdict
 from trex_tui.errors import TrexError
-from trex_tui.text import format_bytes, plural
+from trex_tui.text import plural
 
-_LARGE_BYTES = 1 << 28
-"""Models of this size take seconds to hash."""
 NO_DEVICE = "no GPU here: the engine is built, but not measured"
 
 
@@ -221,8 +219,6 @@ class _Capture:
             find_gpu(options.measured_device(), record.before, self.machine.shell, self.machine.stop)
         record.remote = self.machine.document()
         model = Path(options.model)
-        if (size := model.stat().st_size) > _LARGE_BYTES:
-            self.view.note(f"reading {model} ({format_bytes(size)})")
         record.model = {"path": str(model), **describe_file(model)}
         self.machine.prepare()
         self.workspace.clear()
