@@ -543,12 +543,6 @@ def format_time(milliseconds: float | None, share_pct: float | None = None) -> s
 # Requirements of rules
 
 
-def has_layers(context: Context) -> str:
-    """Layers of any kind."""
-    missing = "no layers: run trtexec with --exportLayerInfo or --exportProfile"
-    return "" if len(context.engine) else missing
-
-
 def details(context: Context) -> str:
     """Types, shapes and tactics of layers."""
     missing = "no layer details: build with --profilingVerbosity=detailed and export with --exportLayerInfo"
@@ -596,38 +590,18 @@ def skip_closed_blocks(context: Context) -> Iterator[NotChecked]:
 
 _TENSORRT = "https://docs.nvidia.com/deeplearning/tensorrt"
 _PERFORMANCE = "https://docs.nvidia.com/deeplearning/performance"
-TENSOR_CORES = (
-    "TensorRT Developer Guide, Optimizing for Tensor Cores: "
-    f"{_TENSORRT}/developer-guide/index.html#optimize-tensor-cores"
-)
-MATRIX_GUIDE = (
-    "Matrix Multiplication Background User's Guide: "
-    f"{_PERFORMANCE}/dl-performance-matrix-multiplication/index.html"
-)
-CUTLASS = (
-    "CUTLASS, Functionality (Simt: CUDA cores, TensorOp: tensor cores): "
-    "https://docs.nvidia.com/cutlass/media/docs/cpp/functionality.html"
-)
-QUANTIZED_TYPES = (
-    f"TensorRT, Working with Quantized Types: {_TENSORRT}/latest/inference-library/work-quantized-types.html"
-)
+TENSOR_CORES = f"Optimizing for Tensor Cores: {_TENSORRT}/developer-guide/index.html#optimize-tensor-cores"
+MATRIX_GUIDE = f"Matrix Multiplication: {_PERFORMANCE}/dl-performance-matrix-multiplication/index.html"
+CUTLASS = "CUTLASS, Functionality: https://docs.nvidia.com/cutlass/media/docs/cpp/functionality.html"
+QUANTIZED_TYPES = f"Quantized Types: {_TENSORRT}/latest/inference-library/work-quantized-types.html"
 RESIDUAL_QDQ = (
-    "TensorFlow Quantization Toolkit, Add Custom QDQ Insertion Case: "
-    f"{_TENSORRT}/tensorflow-quantization-toolkit/docs/docs/add_custom_qdq_cases.html"
+    f"Custom QDQ Cases: {_TENSORRT}/tensorflow-quantization-toolkit/docs/docs/add_custom_qdq_cases.html"
 )
-FUSION_CATALOG = f"TensorRT, Layer Fusion Catalog: {_TENSORRT}/latest/performance/fusion-catalog.html"
-COMMAND_LINE_PROGRAMS = (
-    f"TensorRT, Command-Line Programs (trtexec): {_TENSORRT}/latest/reference/command-line-programs.html"
-)
-BEST_PRACTICES = (
-    f"Best Practices for TensorRT Performance: {_TENSORRT}/10.16.1/performance/best-practices.html"
-)
-BUILDER_PERFORMANCE = (
-    f"Optimizing Builder Performance: {_TENSORRT}/10.16.1/performance/builder-performance.html"
-)
-WORKSPACE_FAQ = (
-    f"Frequently Asked Questions, workspace size: {_TENSORRT}/latest/reference/troubleshooting-faq.html"
-)
+FUSION_CATALOG = f"Layer Fusion Catalog: {_TENSORRT}/latest/performance/fusion-catalog.html"
+COMMAND_LINE_PROGRAMS = f"trtexec: {_TENSORRT}/latest/reference/command-line-programs.html"
+BEST_PRACTICES = f"Performance Best Practices: {_TENSORRT}/10.16.1/performance/best-practices.html"
+BUILDER_PERFORMANCE = f"Builder Performance: {_TENSORRT}/10.16.1/performance/builder-performance.html"
+WORKSPACE_FAQ = f"FAQ, workspace size: {_TENSORRT}/latest/reference/troubleshooting-faq.html"
 
 
 def issue(number: int) -> str:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from networkx.utils import UnionFind
+
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Port
 from trex_tui.lint.context import FLOATING, QUANTIZED, Context, per_context, size_of
@@ -62,45 +64,28 @@ class Island(NamedTuple):
         return tuple(sorted({*self.writers, *self.conversions, *self.work, *self.readers}))
 
 
-class _Groups:
-    """Disjoint sets of nodes (union-find)."""
-
-    def __init__(self) -> None:
-        self.parents: dict[_Node, _Node] = {}
-
-    def find(self, node: _Node) -> _Node:
-        root = node
-        while (parent := self.parents.setdefault(root, root)) != root:
-            root = parent
-        while self.parents[node] != root:
-            self.parents[node], node = root, self.parents[node]
-        return root
-
-    def join(self, first: _Node, second: _Node) -> None:
-        self.parents[self.find(first)] = self.find(second)
-
-
 @per_context
 def find_islands(context: Context) -> tuple[Island, ...]:
     """Return all islands of an engine, in execution order."""
     if not context.engine.tensors["dtype"].isin(QUANTIZED).any():
         return ()
-    groups, blocked = _Groups(), set[_Node]()
+    groups: UnionFind[_Node] = UnionFind()
+    blocked: set[_Node] = set()
     for layer in range(len(context.engine)):
         blocked.update(_join_values(context, groups, layer))
-        blocked.update(_find_edges(context, groups, layer))
+        blocked.update(_find_edges(context, layer))
     for layer in range(len(context.engine)):
         if _continues_residual(context, layer):
-            groups.join((layer, "in"), (layer, "out"))
-    closed = {groups.find(node) for node in blocked}
+            groups.union((layer, "in"), (layer, "out"))
+    closed = {groups[node] for node in blocked}
     members: dict[_Node, list[_Node]] = {}
     for node in list(groups.parents):
-        members.setdefault(groups.find(node), []).append(node)
+        members.setdefault(groups[node], []).append(node)
     found = (_make_island(context, nodes) for root, nodes in members.items() if root not in closed)
     return tuple(sorted(filter(None, found), key=lambda island: island.layers[0]))
 
 
-def _join_values(context: Context, groups: _Groups, layer: int) -> Iterator[_Node]:
+def _join_values(context: Context, groups: UnionFind[_Node], layer: int) -> Iterator[_Node]:
     """Join a layer's floating-point inputs with their writers; yield the nodes that face a layer without a node."""
     for link in context.links_into[layer]:
         port = next((port for port in context.outputs[link.source] if port.name == link.tensor), None)
@@ -109,20 +94,20 @@ def _join_values(context: Context, groups: _Groups, layer: int) -> Iterator[_Nod
         ends = _node(context, link.source, "out"), _node(context, layer, "in")
         known = [end for end in ends if end is not None]
         for end in known:
-            groups.join(known[0], end)
+            groups.union(known[0], end)
         if len(known) < len(ends) or link.is_loop:
             yield from known
 
 
-def _find_edges(context: Context, groups: _Groups, layer: int) -> Iterator[_Node]:
+def _find_edges(context: Context, layer: int) -> Iterator[_Node]:
     """Yield the nodes that read floating-point inputs of the network, or write such outputs."""
     before, behind = _node(context, layer, "in"), _node(context, layer, "out")
     outside = context.network_tensors - {link.tensor for link in context.links_into[layer]}
     if before and any(_is_float_data(port) and port.name in outside for port in context.inputs[layer]):
-        yield groups.find(before)
+        yield before
     bound = context.network_tensors
     if behind and any(_is_float_data(port) and port.name in bound for port in context.outputs[layer]):
-        yield groups.find(behind)
+        yield behind
 
 
 def _is_quantized_product(context: Context, layer: int) -> bool:

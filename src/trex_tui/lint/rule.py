@@ -97,8 +97,7 @@ class Rule:
         severity: Default severity of its findings. A saving below one hundredth of the engine, or low confidence, lowers a
             warning to info.
         looks_for: The condition, in words and numbers.
-        why: Reason.
-        remedy: Remedy, unless a finding has its own.
+        why, remedy: Reason, and what to do unless a finding states it; by default those of strengths.
         not_when: Exceptions, in words.
         references: Public documents by name, each with its address if it has one.
         columns: Columns of layers that it reads; empty for rules that need no layers.
@@ -116,8 +115,8 @@ class Rule:
     severity: FindingSeverity
     _: KW_ONLY
     looks_for: str
-    why: str
-    remedy: Remedy
+    why: str = "Already optimal; no work needed here."
+    remedy: Remedy = "None; keep it."
     not_when: str = ""
     references: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
@@ -158,7 +157,7 @@ class Rule:
         return [result for result in self.look(context) if isinstance(result, Finding)]
 
 
-_NO_RULE = Rule("", "", INFO, looks_for="", why="", remedy="")
+_NO_RULE = Rule("", "", INFO, looks_for="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,36 +258,3 @@ def finding(
 def not_checked(reason: str, layers: int | None = None) -> NotChecked:
     """Return what the rule that yields it did not check."""
     return NotChecked("", reason, layers)
-
-
-def strength(
-    name: str, title: str, looks_for: str, columns: tuple[str, ...], without: tuple[Rule, ...] = ()
-) -> Callable[[Callable[[Context], Finding | None]], Rule]:
-    """Return a decorator that makes a function the rule `OK-name`: it returns a finding about a strength, or None.
-
-    If data is missing there is no finding, and the rule is not reported as not checked.
-
-    Args:
-        without: Rules that must have no findings.
-    """
-
-    def declare(praise: Callable[[Context], Finding | None]) -> Rule:
-        def check(context: Context) -> Findings:
-            if any(other.find(context) for other in without):
-                return
-            if good := praise(context):
-                yield replace(good, confidence=HIGH)
-
-        return Rule(
-            f"OK-{name}",
-            title,
-            GOOD,
-            looks_for=looks_for,
-            why="Already optimal; no work needed here.",
-            remedy="None; keep it.",
-            not_when="Engines without the needed data.",
-            columns=columns,
-            check=check,
-        )
-
-    return declare

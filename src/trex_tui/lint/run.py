@@ -33,7 +33,6 @@ from trex_tui.lint.rule import (
     GOOD,
     LOW,
     WARNING,
-    Confidence,
     Finding,
     FindingSeverity,
     NotChecked,
@@ -249,17 +248,14 @@ def _is_covered(context: Context, finding: Finding, causes: Iterable[Finding]) -
         for cause in causes
         if finding.savings_ms or cause.confidence is not LOW
         if cause.rule.covered_by != EVERY_RULE or not finding.savings_ms
-        for layer in (_layers_that_save(cause) if context.has_profile else cause.layers)
+        for layer in cause.layers
+        if not context.has_profile or cause.savings_ms.get(layer, 0.0) > 0
     }
     times = {layer: context.ms[layer] or 0.0 for layer in finding.layers}
     if not any(times.values()):
         times = dict.fromkeys(finding.layers, 1.0)
     whole = sum(times.values())
     return bool(whole) and 2 * sum(ms for layer, ms in times.items() if layer in explained) >= whole
-
-
-def _layers_that_save(finding: Finding) -> Iterator[int]:
-    return (layer for layer, ms in finding.savings_ms.items() if ms > 0)
 
 
 def _judge(context: Context, finding: Finding, suppressed_layers: int = 0) -> Finding:
@@ -301,15 +297,12 @@ def _merge(context: Context, findings: Sequence[Finding]) -> Finding:
     layers = sorted({layer for finding in findings for layer in finding.layers})
     places = dict.fromkeys(_find_place(context, finding) for finding in ordered if finding.layers)
     ranked = sorted(places, key=lambda layer: -(context.ms[layer] or 0.0))[:_NAMED]
-    total_ms = context.sum_ms(layers)
-    if total_ms is None:
-        message = f"{len(findings)} {ordered[0].group}"
-        message += (
-            f": {', '.join(map(context.quote, ranked))}{', …' * (len(places) > _NAMED)}." if ranked else "."
-        )
+    message = f"{len(findings)} {ordered[0].group}: "
+    if context.sum_ms(layers) is None:
+        message += ", ".join(map(context.quote, ranked)) + ", …" * (len(places) > _NAMED)
     else:
         named = ", ".join(f"{context.quote(layer)} {context.format_time(layer)}" for layer in ranked)
-        message = f"{len(findings)} {ordered[0].group}: {context.format_time(*layers)}. The largest: {named}."
+        message += f"{context.format_time(*layers)}. The largest: {named}"
     savings: dict[int, float] = {}
     for finding in findings:
         savings = merge(savings, finding.savings_ms)
@@ -317,10 +310,10 @@ def _merge(context: Context, findings: Sequence[Finding]) -> Finding:
     between = [finding.engine_saving_ms for finding in findings if finding.engine_saving_ms is not None]
     return replace(
         ordered[0],
-        message=message,
+        message=f"{message}.",
         layers=tuple(layers),
         stated_severity=min(stated, key=lambda severity: severity.rank) if stated else None,
-        confidence=max((finding.confidence for finding in findings), key=_rank),
+        confidence=max((finding.confidence for finding in findings), key=lambda confidence: confidence.rank),
         savings_ms=savings,
         engine_saving_ms=max(between, default=None),
         evidence={"places": len(findings), **ordered[0].evidence},
@@ -334,10 +327,6 @@ def _find_place(context: Context, finding: Finding) -> int:
         for layer in finding.layers
         if finding.savings_ms.get(layer, 0.0) >= max(finding.savings_ms.values(), default=0.0)
     )
-
-
-def _rank(confidence: Confidence) -> int:
-    return confidence.rank
 
 
 # Suppressions

@@ -14,7 +14,7 @@ from trex_tui.lint.context import (
     size_of,
     skip_closed_blocks,
 )
-from trex_tui.lint.rule import WARNING, Finding, Findings, Rule, finding, strength
+from trex_tui.lint.rule import GOOD, HIGH, WARNING, Findings, Rule, finding
 from trex_tui.text import plural
 
 _BETWEEN = TRANSPARENT | {LayerKind.POINTWISE}
@@ -108,19 +108,21 @@ def unfused_attention(context: Context) -> Findings:
         )
 
 
-@strength(
-    "ATTN",
+@Rule(
+    "OK-ATTN",
     "Fused attention",
-    "All attention runs in fused kernels.",
-    ("kind",),
-    without=(unfused_attention,),
+    GOOD,
+    looks_for="All attention runs in fused kernels.",
+    columns=("kind",),
 )
-def fused_attention(context: Context) -> Finding | None:
+def fused_attention(context: Context) -> Findings:
+    if unfused_attention.find(context):
+        return
     blocks = context.select(LayerKind.ATTENTION)
     if not blocks:
-        return None
+        return
     text = f"{plural(len(blocks), 'attention block')} fused into one kernel each."
-    return finding(text, blocks, evidence={"layers": len(blocks)})
+    yield finding(text, blocks, confidence=HIGH, evidence={"layers": len(blocks)})
 
 
 RULES = (unfused_attention, fused_attention)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.lint.context import CUTLASS, NO_DEVICE, TENSOR_CORES, Context, details, issue
-from trex_tui.lint.rule import LOW, MEDIUM, WARNING, Finding, Findings, Rule, finding, not_checked, strength
+from trex_tui.lint.rule import GOOD, HIGH, LOW, MEDIUM, WARNING, Findings, Rule, finding, not_checked
 from trex_tui.lint.savings import (
     LEAST_REACH_OF_CORES,
     fraction,
@@ -94,22 +94,23 @@ def reads_few_channels(context: Context, layer: int) -> bool:
     return is_convolution and channels is not None and channels <= FIRST_CHANNELS
 
 
-@strength(
-    "TC",
+@Rule(
+    "OK-TC",
     "Tensor cores used everywhere possible",
-    "Every convolution, GEMM and attention runs on tensor cores, except depthwise convolutions, "
+    GOOD,
+    looks_for="Every convolution, GEMM and attention runs on tensor cores, except depthwise convolutions, "
     "matrix-vector products and first convolutions of up to 4 channels.",
-    ("kind", "tensor_cores"),
+    columns=("kind", "tensor_cores"),
 )
-def tensor_cores_used(context: Context) -> Finding | None:
+def tensor_cores_used(context: Context) -> Findings:
     able = [layer for layer in context.multiplying if _is_able(context, layer)]
     tactics = [context.tactics[layer] for layer in able]
     if not able or not all(tactic is not None and tactic.tensor_cores for tactic in tactics):
-        return None
+        return
     closed = len(context.closed_blocks)
     besides = f" ({plural(closed, 'closed Myelin block')} not counted)" if closed else ""
     text = f"On tensor cores: {len(able)} of {len(able)} convolutions and GEMMs that can be{besides}."
-    return finding(text, able, evidence={"layers": len(able)})
+    yield finding(text, able, confidence=HIGH, evidence={"layers": len(able)})
 
 
 def _is_able(context: Context, layer: int) -> bool:

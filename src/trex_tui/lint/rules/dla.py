@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from trex_tui.analysis.structure import dla_facts
 from trex_tui.buildlog.trace import DlaFallback
-from trex_tui.lint.context import Context, build_log, format_time, has_layers, issue, quote
+from trex_tui.lint.context import Context, build_log, format_time, issue, quote
 from trex_tui.lint.rule import HIGH, WARNING, Finding, Findings, Remedy, Rule, finding, not_checked
 from trex_tui.text import plural, printable, shorten_middle
 
@@ -82,7 +82,8 @@ def fallback(context: Context) -> Findings:
     is_asked = build.argument("--useDLACore") is not None or bool(build.options.get("DLACore"))
     if missing_log and (blocks or is_asked):
         yield not_checked(f"the reasons for a fallback are only in the build log: {missing_log}")
-    left = [layer for layer in range(len(context.engine)) if _computes_on_gpu(context, layer)]
+    on_gpu = [layer for layer, device in enumerate(context.devices) if device != "DLA"]
+    left = [layer for layer in on_gpu if context.is_work(layer) and not context.is_movement(layer)]
     if is_asked and left:
         yield finding(
             f"{plural(len(left), 'layer')} on the GPU ({context.format_time(*left)}, copies excluded) in an "
@@ -90,10 +91,6 @@ def fallback(context: Context) -> Findings:
             left,
             evidence={"gpu_layers": len(left), "gpu_ms": context.sum_ms(left), "dla_blocks": blocks},
         )
-
-
-def _computes_on_gpu(context: Context, layer: int) -> bool:
-    return context.devices[layer] != "DLA" and context.is_work(layer) and not context.is_movement(layer)
 
 
 _REMEDIES: dict[str, Remedy] = {
@@ -152,7 +149,6 @@ def _reason(message: DlaFallback) -> str:
     references=(_RUNTIME, issue(3143), issue(3438)),
     columns=("name", "layer_type", "dla_role", "latency_ms"),
     not_when="The row that waits for a block: its time is that of the DLA.",
-    needs=(has_layers,),
     estimate="copies and reformats at DLA boundaries, waits excluded",
     formula="time of copies to and from nvm, their ends, and reformats around DLA blocks",
 )

@@ -22,7 +22,7 @@ from trex_tui.lint.context import (
 )
 from trex_tui.lint.regions import INSERTED
 from trex_tui.lint.remedies import TORCH_TENSORRT, Platform
-from trex_tui.lint.rule import HIGH, INFO, WARNING, Finding, Findings, Rule, finding, strength
+from trex_tui.lint.rule import GOOD, HIGH, INFO, WARNING, Findings, Rule, finding
 from trex_tui.lint.savings import fraction
 from trex_tui.text import plural
 
@@ -209,21 +209,22 @@ def movement_share(context: Context) -> Findings:
     )
 
 
-@strength(
-    "FMT",
+@Rule(
+    "OK-FMT",
     "Little data movement",
-    "Reformats, transposes and separate Q/DQ below 3 % of the engine.",
-    ("kind", "latency_ms"),
+    GOOD,
+    looks_for="Reformats, transposes and separate Q/DQ below 3 % of the engine.",
+    columns=("kind", "latency_ms"),
 )
-def little_movement(context: Context) -> Finding | None:
+def little_movement(context: Context) -> Findings:
     is_complete = all(ms is not None for layer, ms in enumerate(context.ms) if context.is_work(layer))
     if not context.has_details or not context.has_profile or not is_complete:
-        return None
+        return
     share = context.share_of(context.select(LayerKind.REFORMAT, LayerKind.SHUFFLE, LayerKind.QUANTIZE)) or 0.0
     if share >= MOST_MOVEMENT_PCT:
-        return None
+        return
     text = f"Reformats, transposes and separate Q/DQ take {share:.1f} % of the engine."
-    return finding(text, evidence={"movement_pct": share})
+    yield finding(text, confidence=HIGH, evidence={"movement_pct": share})
 
 
 RULES = (

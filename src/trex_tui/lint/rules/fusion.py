@@ -13,7 +13,7 @@ from trex_tui.lint.context import (
     per_context,
     size_of,
 )
-from trex_tui.lint.rule import HIGH, INFO, MEDIUM, WARNING, Finding, Findings, Rule, finding, strength
+from trex_tui.lint.rule import GOOD, HIGH, INFO, MEDIUM, WARNING, Findings, Rule, finding
 from trex_tui.lint.rules.formats import is_small
 from trex_tui.text import plural
 
@@ -58,33 +58,25 @@ def pointwise_behind_product(context: Context, least_pct: float = 0.05) -> Findi
         product, pointwise = pairs[0]
         kernels = [kernel for _, kernel in pairs]
         remedy = _advise_on_epilogue(context, product, pointwise)
-        layers = [layer for pair in pairs for layer in pair]
-        evidence = {"pointwise_ms": context.sum_ms(kernels), "product": context.names[product]}
-        severity = INFO if remedy == _NO_CAUSE else None
-        is_minor = remedy == _NO_CAUSE and not context.has_profile
-        if len(pairs) > 1:
-            yield finding(
-                f"{len(pairs)} kernels, the first {context.quote(pointwise)}, run separately after their "
-                f"convolution or GEMM: {context.format_time(*kernels)}.",
-                layers,
-                severity=severity,
-                savings=context.times(kernels),
-                evidence={"kernels": len(pairs), **evidence, "tactic": context.tactic_names[pointwise]},
-                remedy=remedy,
-                is_minor=is_minor,
-            )
-            continue
-        operations = context.values("n_operations")[pointwise]
+        runs, first = ("run", "first ") if len(pairs) > 1 else ("runs", "")
         yield finding(
-            f"{context.quote(pointwise)} ({context.format_time(pointwise)}) is not fused into "
-            f"{context.quote(product)}, its only input.",
-            layers,
-            severity=severity,
-            savings=context.times([pointwise]),
-            evidence={**evidence, **({} if operations is None else {"pointwise_operations": operations})},
+            f"{plural(len(pairs), 'pointwise kernel')} {runs} separately, {first}{context.quote(pointwise)} after "
+            f"{context.quote(product)}: {context.format_time(*kernels)}.",
+            [layer for pair in pairs for layer in pair],
+            severity=INFO if remedy == _NO_CAUSE else None,
+            savings=context.times(kernels),
+            evidence={
+                "kernels": len(pairs),
+                "pointwise_ms": context.sum_ms(kernels),
+                "product": context.names[product],
+                "tactic": context.tactic_names[pointwise],
+                "pointwise_operations": context.values("n_operations")[pointwise],
+            },
             remedy=remedy,
-            is_minor=is_minor,
-            group="pointwise layers run separately after their convolution or GEMM",
+            is_minor=remedy == _NO_CAUSE and not context.has_profile,
+            group="pointwise layers run separately after their convolution or GEMM"
+            if len(pairs) == 1
+            else "",
         )
 
 
@@ -233,19 +225,23 @@ def _pads(context: Context, layer: int) -> bool:
     return len(source) == len(target) and is_grown
 
 
-@strength(
-    "ACT",
+@Rule(
+    "OK-ACT",
     "Pointwise operations fused into convolutions and GEMMs",
-    "No pointwise kernel that could be an epilogue of a convolution or GEMM.",
-    ("kind", "input_shapes", "output_shapes"),
+    GOOD,
+    looks_for="No pointwise kernel that could be an epilogue of a convolution or GEMM.",
+    columns=("kind", "input_shapes", "output_shapes"),
 )
-def fused_epilogues(context: Context) -> Finding | None:
+def fused_epilogues(context: Context) -> Findings:
     products = context.select(*_PRODUCTS)
     if not context.has_details or not products or find_epilogues(context):
-        return None
+        return
     count = plural(len(products), "convolution or GEMM", "convolutions and GEMMs")
-    return finding(
-        f"{count} without a separate pointwise kernel.", products, evidence={"layers": len(products)}
+    yield finding(
+        f"{count} without a separate pointwise kernel.",
+        products,
+        confidence=HIGH,
+        evidence={"layers": len(products)},
     )
 
 

@@ -36,12 +36,6 @@ SHORT_SIDE = 1024
 """Length from which the longer side of a result fills its tiles without larger batches."""
 
 
-def _describe(product: Product) -> str:
-    """Return `M = 6272, N = 256, K = 1152`, preceded by the batch if there is one."""
-    batch = f"{product.batch} × " if product.batch and product.batch > 1 else ""
-    return f"{batch}M = {product.m}, N = {product.n}, K = {product.k}"
-
-
 @Rule(
     "GEMM003",
     "Matrix-vector product bound by weights",
@@ -194,8 +188,9 @@ def empty_tiles(context: Context) -> Findings:
             continue
         ms, moving = context.ms[layer], moving_ms(context, context.bytes[layer]) or 0.0
         better = None if ms is None else max(ms * tiling.useful, moving, shortest_ms(context))
+        shape = f"{product.batch or 1} × M {product.m}, N {product.n}, K {product.k}"
         yield finding(
-            f"{context.quote(layer)}, {_describe(product)}, in tiles of {tiling.rows}×{tiling.columns}, "
+            f"{context.quote(layer)}, {shape}, in tiles of {tiling.rows}×{tiling.columns}, "
             f"{100 * tiling.useful:.1f} % used: {context.format_time(layer)}.",
             [layer],
             savings=saving(context, layer, None if ms is None or better is None else ms - better),

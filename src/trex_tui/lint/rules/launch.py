@@ -27,6 +27,7 @@ from trex_tui.frames import plain_rows
 from trex_tui.lint.context import BEST_PRACTICES, Context, format_time, issue, no_timing, profile
 from trex_tui.lint.rule import (
     EVERY_RULE,
+    GOOD,
     HIGH,
     INFO,
     LOW,
@@ -38,7 +39,6 @@ from trex_tui.lint.rule import (
     Rule,
     finding,
     not_checked,
-    strength,
 )
 from trex_tui.lint.rules.convolution import reads_few_channels
 from trex_tui.text import plural
@@ -328,21 +328,23 @@ def _advise_on_hot(context: Context, layer: int) -> Remedy:
     return f"E{export}" if is_detailed else f"Build with --profilingVerbosity=detailed and e{export}"
 
 
-@strength(
-    "LAUNCH",
+@Rule(
+    "OK-LAUNCH",
     "Host not limiting",
-    "A median enqueue below 20 % of the median compute, and not many kernels at the launch floor.",
-    ("latency_ms",),
-    without=(many_tiny_layers,),
+    GOOD,
+    looks_for="A median enqueue below 20 % of the median compute, and not many kernels at the launch floor.",
+    columns=("latency_ms",),
 )
-def host_keeps_up(context: Context) -> Finding | None:
+def host_keeps_up(context: Context) -> Findings:
+    if many_tiny_layers.find(context):
+        return
     host = timing_facts(context.engine)
     if host is None or host.enqueue_ratio is None or 100.0 * host.enqueue_ratio >= BUSY_PCT:
-        return None
+        return
     graph = " (CUDA graph launch)" if host.uses_cuda_graph else ""
     most = "at most " if host.is_enqueue_below_resolution else ""
     text = f"Enqueue{graph} takes {most}{100 * host.enqueue_ratio:.2g} % of the compute time."
-    return finding(text, evidence={"enqueue_pct": 100 * host.enqueue_ratio})
+    yield finding(text, confidence=HIGH, evidence={"enqueue_pct": 100 * host.enqueue_ratio})
 
 
 RULES = (many_tiny_layers, bound_by_enqueue, bound_by_copies, hot_layer, host_keeps_up)

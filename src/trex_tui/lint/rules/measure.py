@@ -34,6 +34,7 @@ from trex_tui.lint.context import (
 )
 from trex_tui.lint.rule import (
     ERROR,
+    GOOD,
     HIGH,
     INFO,
     WARNING,
@@ -43,7 +44,6 @@ from trex_tui.lint.rule import (
     Rule,
     finding,
     not_checked,
-    strength,
 )
 from trex_tui.text import format_shape, plural, printable
 
@@ -422,23 +422,23 @@ def unstable_layers(context: Context) -> Findings:
     )
 
 
-@strength(
-    "STABLE",
+@Rule(
+    "OK-STABLE",
     "Stable timing",
-    "After the warm-up: coefficient of variation below 1 %, p99 below 1.05 × median, windows within 2 %, no drift.",
-    (),
+    GOOD,
+    looks_for="After the warm-up: coefficient of variation below 1 %, p99 below 1.05 × median, windows within 2 %, no drift.",
 )
-def steady_timing(context: Context) -> Finding | None:
+def steady_timing(context: Context) -> Findings:
     series, run = _main_series(context), stability(context.engine)
     if series is None or run is None or run.verdict != "stable":
-        return None
+        return
     ratio, cv = _tail_ratio(context, series), find_latency(context.engine, "cv_pct", series)
     spread, count = run.windows_range_pct, find_latency(context.engine, "count", series)
     if ratio is None or cv is None or spread is None:
-        return None
+        return
     if ratio >= STEADY_RATIO or cv >= STEADY_CV_PCT or spread >= STEADY_RANGE_PCT:
-        return None
-    return finding(
+        return
+    yield finding(
         f"Stable latency: coefficient of variation {cv:.2g} %, p99 {ratio:.3f} × median over "
         f"{plural(int(count or 0), 'query', 'queries')}.",
         evidence={"cv_pct": cv, "p99_over_median": ratio, "windows_range_pct": spread},

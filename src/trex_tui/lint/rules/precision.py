@@ -123,9 +123,8 @@ def _is_wide(context: Context, layer: int) -> bool:
     "PREC002",
     "Floating-point island between quantized layers",
     WARNING,
-    looks_for="A floating-point value between quantized compute layers that reaches only quantized layers, through Q, "
-    "DQ, reformats, pools and other light layers, or as a residual. One finding per value, with all its "
-    "kernels.",
+    looks_for="A floating-point value between quantized compute layers that reaches only quantized layers, through "
+    "Q, DQ, reformats, pools and other light layers, or as a residual. One finding per value, with all its kernels.",
     why="The value needs two or four times the bytes and separate conversion kernels, and the layers in between "
     "cannot run quantized.",
     remedy="Put Q and DQ on the value where it is written: they propagate through pools, concatenations and "
@@ -137,9 +136,8 @@ def _is_wide(context: Context, layer: int) -> bool:
     "Softmax, reductions and resizes, which have few quantized kernels, are info.",
     needs=(details,),
     estimate="assumes 8 bits everywhere on it: no Q, DQ and reformats",
-    formula="Q, DQ and reformats: layer time; light layers: layer time · (1 − 8 / bits); products: bytes "
-    "saved by residual "
-    "and result of 8 bits / bandwidth; in another layout than the data, layer time · bytes saved / bytes",
+    formula="Q, DQ and reformats: layer time; light layers: layer time · (1 − 8 / bits); products: bytes saved by "
+    "residual and result of 8 bits / bandwidth; in another layout than the data, layer time · bytes saved / bytes",
 )
 def float_island(context: Context) -> Findings:
     islands = [island for island in find_islands(context) if not _is_between_gemms(context, island)]
@@ -259,9 +257,8 @@ def _save_wide(context: Context, layer: int, wide: list[Port]) -> dict[int, floa
     "PREC003",
     "Requested precision does not suit the device",
     WARNING,
-    looks_for="An engine with only FP32 compute layers and closed blocks, which take at least half of the "
-    "time, on a device "
-    "with FP16 tensor cores; INT8 allowed without FP16.",
+    looks_for="An engine with only FP32 compute layers and closed blocks, which take at least half of the time, on a "
+    "device with FP16 tensor cores; INT8 allowed without FP16.",
     why="FP16 halves the bytes and is several times faster. With INT8 alone, all layers that are not "
     "quantized run in FP32.",
     remedy=(

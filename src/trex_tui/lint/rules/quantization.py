@@ -19,16 +19,15 @@ from trex_tui.lint.context import (
 )
 from trex_tui.lint.regions import conversion_role, map_islands
 from trex_tui.lint.rule import (
+    GOOD,
     HIGH,
     INFO,
     LOW,
     WARNING,
-    Finding,
     Findings,
     Rule,
     finding,
     not_checked,
-    strength,
 )
 from trex_tui.lint.savings import is_stalled, narrowed, saving
 from trex_tui.text import plural
@@ -223,28 +222,30 @@ def mostly_floating(context: Context) -> Findings:
     )
 
 
-@strength(
-    "QDQ",
+@Rule(
+    "OK-QDQ",
     "Quantized layers stay quantized",
-    "Every quantized compute layer writes quantized data, except at the end; separate Q/DQ only at network inputs.",
-    ("kind", "precision", "output_precision"),
-    without=(separate_residual,),
+    GOOD,
+    looks_for="Every quantized compute layer writes quantized data, except at the end; separate Q/DQ only at network inputs.",
+    columns=("kind", "precision", "output_precision"),
 )
-def stays_quantized(context: Context) -> Finding | None:
+def stays_quantized(context: Context) -> Findings:
+    if separate_residual.find(context):
+        return
     layers = [layer for layer in context.multiplying if context.is_quantized(layer)]
     if not layers or any(_leaves_quantization(context, layer) for layer in layers):
-        return None
+        return
     if 2 * len(layers) <= len(context.multiplying):
-        return None  # most products are not quantized at all
+        return  # most products are not quantized at all
     dangling = [
         layer
         for layer in context.select(*_MAY_CONVERT)
         if context.takes_time(layer) and conversion_role(context, layer)
     ]
     if not all(map(context.reads_network_input, dangling)):
-        return None
+        return
     text = f"Quantized inputs and outputs for {plural(len(layers), 'quantized layer')}; separate Q/DQ only at network inputs."
-    return finding(text, layers, evidence={"layers": len(layers)})
+    yield finding(text, layers, confidence=HIGH, evidence={"layers": len(layers)})
 
 
 def _leaves_quantization(context: Context, layer: int) -> bool:

@@ -11,7 +11,7 @@ from trex_tui.buildlog.trace import Request
 from trex_tui.engine.dtypes import parse_data_type
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.lint.context import COMMAND_LINE_PROGRAMS, Context, build_log, issue, per_context, quote
-from trex_tui.lint.rule import HIGH, INFO, WARNING, Finding, Findings, Rule, finding, strength
+from trex_tui.lint.rule import GOOD, HIGH, INFO, WARNING, Finding, Findings, Rule, finding
 from trex_tui.text import plural
 
 _NAMED = 3
@@ -241,18 +241,20 @@ def hidden_requests(context: Context) -> Findings:
     )
 
 
-@strength(
-    "REQ",
+@Rule(
+    "OK-REQ",
     "Requests for layers obeyed",
-    "Every type and device that was requested for a layer by name runs.",
-    ("name", "precision", "device"),
-    without=(ignored_requests, hidden_requests),
+    GOOD,
+    looks_for="Every type and device that was requested for a layer by name runs.",
+    columns=("name", "precision", "device"),
 )
-def obeyed_requests(context: Context) -> Finding | None:
+def obeyed_requests(context: Context) -> Findings:
+    if ignored_requests.find(context) or hidden_requests.find(context):
+        return
     answers = find_answers(context)
     if not answers:
-        return None
-    return finding(
+        return
+    yield finding(
         f"{plural(len(answers), 'request')} for layers obeyed.",
         sorted({layer for answer in answers for layer in answer.layers}),
         evidence={"requests": len(answers)},
