@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from helpers import chain, real_sets, strict_json, write_graph, write_json, write_sample_set
-from trex_tui import __version__
 from trex_tui.__main__ import main
 
 SUMMARY_KEYS = {
@@ -47,43 +46,6 @@ def several(tmp_path: Path) -> Path:
 
 
 class TestInterface:
-    def test_version(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["--version"]) == 0
-        assert capsys.readouterr() == (f"trex-tui {__version__}\n", "")
-
-    def test_help(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["--help"]) == 0
-        out, err = capsys.readouterr()
-        assert err == ""
-        for part in ("usage: trex-tui", "examples:", "summary", "layers", "--print-completion", "is a path"):
-            assert part in out
-
-    @pytest.mark.parametrize("command", ["summary", "layers", "times", "open"])
-    def test_help_of_commands(self, capsys: pytest.CaptureFixture[str], command: str) -> None:
-        with pytest.raises(SystemExit) as stop:
-            main([command, "--help"])
-        assert stop.value.code == 0
-        assert "PATH" in capsys.readouterr().out
-
-    @pytest.mark.parametrize(
-        "arguments",
-        [
-            ["--frobnicate"],
-            ["summary", "--frobnicate"],
-            ["layers", "--format", "yaml"],
-            ["layers", "--top", "many"],
-            ["layers", "--top", "-1"],
-            ["summary", "--optimization-profile", "x"],
-            ["--print-completion", "nosuchshell"],
-        ],
-    )
-    def test_unknown_options(self, capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
-        with pytest.raises(SystemExit) as stop:
-            main(arguments)
-        out, err = capsys.readouterr()
-        assert (stop.value.code, out) == (2, "")
-        assert "usage: trex-tui" in err
-
     def test_without_a_terminal(self, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """A first argument that is no command is a path to explore."""
         assert main([str(sample)]) == 2
@@ -165,13 +127,6 @@ class TestLayers:
         assert main(["layers", "--format", "json", *arguments]) == 0
         return strict_json(capsys.readouterr().out)
 
-    def test_markdown(self, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["layers", str(sample), "--format", "md"]) == 0
-        lines = capsys.readouterr().out.splitlines()
-        assert lines[0] == "<!-- trex-tui/layers/1 -->"
-        assert f"| {' | '.join(BRIEF)} |".replace("#", r"\#") in lines
-        assert sum(line.startswith("| ") for line in lines) == 7
-
     def test_table(self, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["layers", str(sample)]) == 0
         lines = capsys.readouterr().out.splitlines()
@@ -198,11 +153,6 @@ class TestLayers:
         self, sample: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], order: list[int]
     ) -> None:
         assert self.columns_of(self.layers(capsys, str(sample), *arguments), "index") == order
-
-    @pytest.mark.parametrize("text", ["kind,name,latency_ms", " kind, name ,latency_ms "])
-    def test_columns(self, sample: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
-        document = self.layers(capsys, str(sample), "--columns", text)
-        assert list(document["layers"][0]) == ["kind", "name", "latency_ms"]
 
     def test_a_filter_that_matches_nothing(self, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["layers", str(sample), "--filter", "type:CudaSoft", "--format", "csv"]) == 0
@@ -244,41 +194,6 @@ class TestLayers:
         out, err = capsys.readouterr()
         assert out == ""
         assert err == "trex-tui: error: no column 'speeds'; `trex-tui explain` lists the columns\n"
-
-    @pytest.mark.parametrize(
-        ("arguments", "order"),
-        [
-            (["--filter", "conv"], [0, 1]),
-            (["--filter", "kind:gemm,convolution"], [1, 3]),
-            (["--filter", "latency_ms>=20us", "--sort", "latency_ms"], [3, 1, 4]),
-            (["--filter", "ms>=20us", "--sort", "latency_ms", "--reverse", "--top", "2"], [4, 1]),
-            (["--filter", "-conv"], [2, 3, 4, 5]),
-            (["--filter=-conv -soft"], [2, 3, 4]),
-            (["--filter", "not ms:*"], [5]),
-            (["--filter", "bound:launch or name~^/classifier", "--columns", "index"], [3]),
-            (["--filter", "nothing"], []),
-            (["--filter", ""], [0, 1, 2, 3, 4, 5]),
-        ],
-    )
-    def test_filter(
-        self, sample: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], order: list[int]
-    ) -> None:
-        assert self.columns_of(self.layers(capsys, str(sample), *arguments), "index") == order
-
-    @pytest.mark.parametrize(
-        ("text", "message"),
-        [
-            ("kind:gemm pct>", "expected a number after `>` at column 15: kind:gemm pct>^"),
-            ("knd:gemm", "no column 'knd' at column 1: ^knd:gemm; did you mean kind?"),
-            ("(a\nb \x1b[31m", "expected `)` for the `(` of column 1 at column 11: (a␊b ␛[31m^"),
-        ],
-    )
-    def test_wrong_filter(
-        self, sample: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
-    ) -> None:
-        (sample / "stray.json").write_text("{}", encoding="utf-8")
-        assert main(["layers", str(sample), "--filter", text]) == 2
-        assert capsys.readouterr() == ("", f"trex-tui: error: --filter: {message}\n")
 
     def test_several_engines(self, several: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["layers", str(several)]) == 2

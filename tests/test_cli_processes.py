@@ -19,7 +19,6 @@ from helpers import (
     write_profile,
     write_sample_set,
 )
-from trex_tui import __version__
 from trex_tui.__main__ import main
 
 
@@ -40,11 +39,6 @@ def run(*arguments: str | bytes, **environment: str) -> subprocess.CompletedProc
         check=False,
         timeout=150,
     )
-
-
-def test_version() -> None:
-    done = run("--version")
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"trex-tui {__version__}\n".encode(), b"")
 
 
 def test_a_pipe_gets_no_escape_codes(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -154,21 +148,6 @@ def test_a_result_that_cannot_be_written_is_an_error(sample: Path, command: str,
     if code and "2>" not in command:
         assert done.stderr.count(b"\n") == 1
         assert done.stderr.startswith(b"trex-tui: error: cannot write the result: ")
-
-
-def test_a_word_that_is_no_path_is_said_before_any_terminal_is_asked_for(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["sumary", "nowhere"]) == 2
-    expected = "sumary: no such file or command; did you mean `trex-tui summary`?"
-    assert capsys.readouterr().err == f"trex-tui: error: {expected}\n"
-
-
-def test_a_terminal_is_asked_for(sample: Path) -> None:
-    done = run(str(sample))
-    assert done.returncode == 2
-    assert done.stdout == b""
-    assert b"not a terminal" in done.stderr
 
 
 @pytest.mark.skipif(not ARTIFACTS.is_dir(), reason=f"no real artifacts at {ARTIFACTS}")

@@ -70,18 +70,6 @@ def test_the_ending_chooses_the_format(command: str, here: Path, capsys: Capture
     assert "trex-tui: wrote x.json" in err
 
 
-@pytest.mark.parametrize("command", SUBJECTS)
-def test_files_of_others_need_force(command: str, here: Path, capsys: Captured) -> None:
-    arguments = [command, *SUBJECTS[command], "-o", "x.json"]
-    (here / "x.json").write_text(FOREIGN)
-    code, _, err = run(capsys, *arguments)
-    assert code == 2
-    assert "x.json exists" in err
-    assert (here / "x.json").read_text() == FOREIGN
-    assert run(capsys, *arguments, "--force")[0] in (0, 1)
-    assert (here / "x.json").read_text() != FOREIGN
-
-
 @pytest.mark.parametrize("command", [name for name, paths in SUBJECTS.items() if paths])
 def test_inputs_are_never_overwritten(command: str, here: Path, capsys: Captured) -> None:
     target = "build.log" if "build.log" in SUBJECTS[command] else "net/net.graph.json"
@@ -107,13 +95,6 @@ def test_tables_are_csv(command: str, capsys: Captured) -> None:
     assert "," in out.splitlines()[0]
 
 
-@pytest.mark.parametrize("command", ["summary", "diff", "report", "layers"])
-def test_markdown(command: str, capsys: Captured) -> None:
-    code, out, _ = run(capsys, command, *SUBJECTS[command], "--format", "md")
-    assert code in (0, 1)
-    assert "|---" in out
-
-
 @pytest.mark.parametrize(
     ("command", "name", "message"),
     [
@@ -133,13 +114,6 @@ def test_refused_targets(command: str, name: str, message: str, capsys: Captured
 def test_a_filter_may_begin_with_a_minus(command: str, capsys: Captured) -> None:
     extra = ["--format", "json"]
     assert run(capsys, command, *SUBJECTS[command], *extra, "--filter", "-conv")[0] in (0, 1)
-
-
-def test_top_zero_is_all(capsys: Captured) -> None:
-    every = run(capsys, "layers", "net", "--format", "csv")[1]
-    assert run(capsys, "layers", "net", "--format", "csv", "--top", "0")[1] == every
-    assert len(run(capsys, "layers", "net", "--format", "csv", "--top", "2")[1].splitlines()) == 3
-    assert run(capsys, "build-log", "build.log", "--top", "0")[0] == 0
 
 
 class TestErrors:

@@ -52,11 +52,17 @@ def test_made_parts_are_as_the_program_is(path: Path) -> None:
     assert new == path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("line", [line for line in LINES if not INTERACTIVE.match(line)])
+USES = lines_of(REPOSITORY / "README.md")
+
+
+@pytest.mark.parametrize("line", [line for line in (*LINES, *USES) if not INTERACTIVE.match(line)])
 def test_commands_run(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "sample_artifacts").symlink_to(REPOSITORY / "sample_artifacts")
+    samples = REPOSITORY / "sample_artifacts"
+    places = {"results": "", "fp16": "resnet-a100/fp16", "int8": "resnet-a100/qat", "sample_artifacts": ""}
+    for name, sample in places.items():
+        (tmp_path / name).symlink_to(samples / sample)
     monkeypatch.chdir(tmp_path)
     words = shlex.split(line)[1:]
     end = min((words.index(sign) for sign in ("|", ">", ">>") if sign in words), default=len(words))
@@ -65,6 +71,7 @@ def test_commands_run(
 
 def test_there_are_commands() -> None:
     assert len(LINES) >= 10
+    assert len([line for line in USES if not INTERACTIVE.match(line)]) >= 5
 
 
 def test_commands_that_are_named_exist() -> None:
@@ -97,3 +104,15 @@ def test_links_lead_somewhere(path: Path) -> None:
 def test_they_are_short() -> None:
     made = sum(len(make_docs.PARTS[name]().splitlines()) for name in make_docs.PARTS)
     assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in ALL) - made <= LONGEST
+    assert len((REPOSITORY / "README.md").read_text(encoding="utf-8").split()) <= 1200
+
+
+def test_the_comparison_is_that_of_the_samples(capsys: pytest.CaptureFixture[str]) -> None:
+    samples = REPOSITORY / "sample_artifacts/resnet-a100"
+    assert main(["diff", str(samples / "fp16"), str(samples / "qat")]) == 0
+    out = capsys.readouterr().out.splitlines()
+    page = (REPOSITORY / "docs/compare.md").read_text(encoding="utf-8")
+    command = "$ trex-tui diff sample_artifacts/resnet-a100/fp16 sample_artifacts/resnet-a100/qat\n"
+    lines = page.split(command)[1].split("```")[0].splitlines()
+    assert len(lines) > 5
+    assert set(lines) <= set(out)

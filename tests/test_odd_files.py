@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,27 +12,12 @@ import pytest
 from helpers import (
     GRAPH,
     STAMP,
-    chain,
     write_files,
-    write_graph,
     write_sample_set,
 )
 from trex_tui.__main__ import main
 
 LOG = f"&&&& RUNNING TensorRT.trtexec [TensorRT v100400] # trtexec --onnx=net.onnx\n{STAMP} === Model Options ===\n"
-
-
-@contextmanager
-def no_room_beyond(size: int) -> Iterator[None]:
-    """Files cannot grow beyond so many bytes, as on a full disk. Python would leave halves of compiled modules."""
-    writes_no_modules, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        sys.dont_write_bytecode = writes_no_modules
 
 
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/random", "/dev/full"])
@@ -100,17 +82,6 @@ def test_the_current_directory_is_gone(
     captured = capsys.readouterr()
     assert (captured.err, json.loads(captured.out)["engines"][0]["broken_rules"]) == ("", [])
     assert main(["report", str(with_log), "-o", str(tmp_path / "report.html")]) == 0
-
-
-def test_a_full_disk_is_where_something_was_to_be_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    source = write_graph(tmp_path / "a" / "a.graph.json", chain(*map(str, range(100))))
-    assert source.stat().st_size > 4096
-    with no_room_beyond(4096):
-        assert main(["export", str(source), "-o", str(tmp_path / "out.json")]) == 2
-    err = capsys.readouterr().err
-    assert err.startswith(f"trex-tui: error: {tmp_path / 'out.json'} cannot be written: File too large")
 
 
 @pytest.mark.parametrize(

@@ -178,71 +178,6 @@ def test_text_of_json_is_verbatim(capsys, tmp_path):
     assert sorted(row["name"] for row in engine["hot_layers"]) == sorted(HOSTILE[:-1])
 
 
-def test_the_ending_names_the_format(capsys, tmp_path, sample):
-    for name, start in (
-        ("a.html", "<!doctype"),
-        ("a.MD", "<!-- trex"),
-        ("a.json", "{"),
-        ("a.markdown", "<!-- trex"),
-    ):
-        assert run(capsys, "report", sample, "-o", tmp_path / name)[:2] == (0, "")
-        assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
-    assert run(capsys, "report", sample, "-o", tmp_path / "a.txt", "--format", "md")[0] == 0
-    assert run(capsys, "report", sample, "-o", "-", "--format", "html")[1].startswith("<!doctype")
-    assert run(capsys, "report", sample)[1].startswith("<!-- trex")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (["-o", "a.pdf"], "print it from a browser"),
-        (["-o", "a.docx"], "unknown extension"),
-        (["-o", "report"], "unknown extension"),
-        (["-o", "no/such/a.html"], "directory no/such does not exist"),
-        (["-o", "folder.html"], "is not a regular file"),
-        (["-o", "notes.md"], "exists"),
-        (["-o", "set/net.graph.json", "--force"], "is an input file"),
-        (["--interactive"], "--interactive needs HTML"),
-    ],
-)
-def test_refused_in_a_line(capsys, tmp_path, monkeypatch, sample, arguments, why):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "folder.html").mkdir()
-    (tmp_path / "notes.md").write_text("# mine\n")
-    graph = (sample / "net.graph.json").read_bytes()
-    code, out, err = run(capsys, "report", "set", *arguments)
-    assert (code, out) == (2, "")
-    assert why in err.splitlines()[-1]
-    assert "Traceback" not in err
-    assert (sample / "net.graph.json").read_bytes() == graph
-    assert (tmp_path / "notes.md").read_text() == "# mine\n"
-    assert not list(tmp_path.glob("*.tmp"))
-
-
-@pytest.mark.parametrize("ending", ["html", "md", "json"])
-def test_a_report_is_written_again_by_force_alone_and_is_the_same(capsys, tmp_path, sample, ending):
-    target = tmp_path / f"out.{ending}"
-    assert run(capsys, "report", sample, "-o", target)[0] == 0
-    first = target.read_bytes()
-    assert run(capsys, "report", sample, "-o", target)[0] == 2
-    target.write_text("something else")
-    assert run(capsys, "report", sample, "-o", target, "--force")[0] == 0
-    assert target.read_bytes() == first
-
-
-def test_a_broken_engine_costs_itself(capsys, tmp_path):
-    write_profile(tmp_path / "a" / "a.profile.json", [("one", 1.0)])
-    write_profile(tmp_path / "b" / "b.profile.json", [("one", 2.0)])
-    (tmp_path / "b" / "b.profile.json").write_text('[{"count": 5}, {"name')
-    code, out, err = run(capsys, "report", tmp_path, "--format", "json")
-    assert code == 0
-    assert "b.profile.json" in err
-    report = json.loads(out)
-    assert [one["name"] for one in report["engines"]] == ["a"]
-    assert "comparison" not in report
-    assert "b.profile.json" in report["diagnostics"][0]["file"]
-
-
 def test_the_state_of_the_machine_stands_before_the_times(capsys):
     (engine,) = document(capsys, OLD_SAMPLES / "alexnet")["engines"]
     (summary,) = json.loads(run(capsys, "summary", "--json", OLD_SAMPLES / "alexnet")[1])["engines"]
@@ -251,3 +186,9 @@ def test_the_state_of_the_machine_stands_before_the_times(capsys):
     assert all(doubt["text"].lower() in said for doubt in summary["capture"]["doubts"])
     page = run(capsys, "report", OLD_SAMPLES / "alexnet")[1]
     assert page.index("At a glance") < page.index("Performance")
+
+
+def test_an_interactive_page_is_html(capsys, sample):
+    code, out, err = run(capsys, "report", sample, "--interactive")
+    assert (code, out) == (2, "")
+    assert "--interactive needs HTML" in err
