@@ -72,8 +72,6 @@ class LayerChoice:
         table: For a part of a Myelin layer, the table of its operator.
         chosen: The chosen tactic, with its time; None without a time.
         contenders: Everything timed in the combination, over all runners, the fastest first.
-        fastest: The first of them; the builder may prefer another.
-        second: The fastest other than `chosen`.
         agrees: Whether the log's choice is the engine's tactic; None if either is unknown.
         reformat: For a reformat layer, why it was inserted and its measured cost.
         precisions: The best time per type of input, the fastest first.
@@ -88,12 +86,21 @@ class LayerChoice:
     table: MyelinTable | None = None
     chosen: Contender | None = None
     contenders: tuple[Contender, ...] = ()
-    fastest: Contender | None = None
-    second: Contender | None = None
     agrees: bool | None = None
     reformat: InsertedReformat | None = None
     precisions: tuple[PrecisionCost, ...] = ()
     reused_from: str | None = None
+
+    @property
+    def fastest(self) -> Contender | None:
+        """The first of the contenders; the builder may prefer another."""
+        return self.contenders[0] if self.contenders else None
+
+    @property
+    def second(self) -> Contender | None:
+        """The fastest contender other than the chosen one."""
+        chosen = self.chosen
+        return next((other for other in self.contenders if chosen and not _is_same(other, chosen)), None)
 
     @property
     def margin_pct(self) -> float | None:
@@ -410,15 +417,7 @@ def list_timed(trial: RunnerTrial) -> list[Contender]:
 
 def _with_contenders(choice: LayerChoice, layer: _Layer, log: _Log) -> LayerChoice:
     contenders = _list_contenders(choice, log)
-    chosen = _find_chosen(choice, layer, contenders, log)
-    others = [contender for contender in contenders if chosen is None or not _is_same(contender, chosen)]
-    return replace(
-        choice,
-        chosen=chosen,
-        contenders=tuple(contenders),
-        fastest=contenders[0] if contenders else None,
-        second=others[0] if chosen and others else None,
-    )
+    return replace(choice, contenders=tuple(contenders), chosen=_find_chosen(choice, layer, contenders, log))
 
 
 def _find_chosen(
