@@ -127,7 +127,6 @@ def test_passes_and_fusions(path: Path) -> None:
     assert kinds["fused"] == count(path, r"\w+: Fusing .* with ")
     assert kinds["removed"] == count(path, r"\[TRT\] Removing ")
     assert kinds["converted"] == count(path, r"(?:Convert|Swap the) layer type of ")
-    assert sum(kinds.values()) == count(path, r"\] Running: ")
 
 
 @builds

@@ -252,7 +252,7 @@ class Options:
 # --- passes, strategies, phases ----------------------------------------------------------------------------------------
 
 _COUNT = re.compile(r"(?:After )?(?P<name>.+): (?P<layers>\d{1,9}) layers\s*$")
-_RUNNING = re.compile(r"Running: (?P<rule>\S+) on (?P<layer>.+)$")
+_RUNNING = re.compile(r"Running: (?P<rule>\S+) on ")
 _FUSING = re.compile(r"(?P<rule>\w+): Fusing (?P<layer>.+) with (?P<other>.+)$")
 _CONVERT = re.compile(
     r"(?:Convert layer type of|Swap the layer type of) (?P<layer>.+) from (?P<before>\w+) to (?P<after>\w+)\s*$"
@@ -298,7 +298,7 @@ class Passes:
         self.strategy: int | None = None
         self.at_s: float | None = None
         self._fusions: list[Fusion] = []
-        self._running: tuple[int, str, str] | None = None
+        self._rule = ""
         self.heads = table_of(
             ("Running", self._runs),
             ("Removing", self._removing),
@@ -306,15 +306,15 @@ class Passes:
             ("After ", self.counted),
         )
 
-    def _runs(self, line: int, message: str) -> None:
-        self._settle()
-        if match := _RUNNING.match(message):
-            self._running = (line, match["rule"], match["layer"])
+    def _runs(self, _line: int, message: str) -> None:
+        """Parse `Running: F on X`, which names the rule of the next step."""
+        match = _RUNNING.match(message)
+        self._rule = match["rule"] if match else ""
 
     def fusing(self, line: int, message: str) -> None:
         """Parse `ConvReluFusion: Fusing A with B`."""
         if match := _FUSING.match(message):
-            self._running = None
+            self._rule = ""
             self._fusions.append(Fusion(line, "fused", match["rule"], match["layer"], match["other"]))
 
     def _removing(self, line: int, message: str) -> None:
@@ -326,16 +326,15 @@ class Passes:
             self._fusions.append(Fusion(line, "converted", self._end_rule(), match["layer"], None, *types))
 
     def _end_rule(self) -> str:
-        rule = self._running[1] if self._running else ""
-        self._running = None
+        rule, self._rule = self._rule, ""
         return rule
 
     def counted(self, line: int, message: str) -> None:
         """Parse `After vertical fusions: 5 layers`: the end of a pass."""
         if match := _COUNT.match(message):
-            self._settle()
             fusions = tuple(self._fusions)
             self._fusions.clear()
+            self._rule = ""
             self.passes.append(
                 OptimizerPass(line, self.strategy, match["name"], int(match["layers"]), fusions)
             )
@@ -381,17 +380,9 @@ class Passes:
 
     def finish(self, line: int) -> None:
         """Add a pass without a count for the steps since the last count."""
-        self._settle()
         if self._fusions:
             self.passes.append(OptimizerPass(line, self.strategy, "", None, tuple(self._fusions)))
             self._fusions.clear()
-
-    def _settle(self) -> None:
-        """Store a rule that ran without a result."""
-        if self._running is not None:
-            line, rule, layer = self._running
-            self._fusions.append(Fusion(line, "tried", rule, layer))
-            self._running = None
 
 
 # --- memory, cache, streams --------------------------------------------------------------------------------------------

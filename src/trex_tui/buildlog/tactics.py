@@ -73,7 +73,6 @@ class RunnerTrial(NamedTuple):
 
     Attributes:
         runner: `CaskConvolution`, `Myelin`, …
-        runner_id: The number in brackets after it (8.6 and later), verbatim.
         fastest_id, fastest_ms: `Fastest Tactic` of the log; None if not printed, or if none was valid.
         seconds: Duration of timing this runner; printed by 8.6 and later.
         myelin: Tables of the operators inside, for the Myelin runner.
@@ -81,7 +80,6 @@ class RunnerTrial(NamedTuple):
 
     line: int
     runner: str
-    runner_id: str | None
     outcome: Outcome
     tactics: list[TimedTactic]
     skipped: tuple[SkippedTactic, ...] = ()
@@ -254,9 +252,7 @@ _AUTOTUNE = {f"{_STARS} Autotuning format combination": False, f"{_STARS} Autotu
 _SLOWLY_TIMED = re.compile(
     r"Tactic(?: Name: (?P<name>.+?) Tactic)?: (?P<id>-?\w+)(?: [Tt]ime: (?P<time>\S+))?\s*$"
 )
-_RUNNER = re.compile(
-    r"-{15} Timing Runner: (?P<layer>.*) \((?P<runner>[^()\[\]]+)(?:\[(?P<id>[^\]]*)\])?\)\s*$"
-)
+_RUNNER = re.compile(r"-{15} Timing Runner: (?P<layer>.*) \((?P<runner>[^()\[\]]+)(?:\[[^\]]*\])?\)\s*$")
 _CHOSE = re.compile(r">{15} Chose Runner Type: (?P<runner>\S+) Tactic: (?P<id>-?\w+)")
 _CACHED = re.compile(r"(?P<runner>\S+), tactic (?P<id>-?\w+), (?P<time>\S+) ms")
 _REFORMAT = re.compile(r"(?:Optimizer Reformat|<reformat>)(?:\((?P<source>.*) -> (?P<target>.*)\))?$")
@@ -313,7 +309,6 @@ class _Runner:
 
     line: int
     name: str
-    id: str | None
     tactics: list[TimedTactic] = field(default_factory=list)
     seconds: float | None = None
     fastest_id: str | None = None
@@ -342,7 +337,7 @@ class _Runner:
             outcome = "no valid tactic"
         timing = self.fastest_id, self.fastest_ms, self.seconds
         parts = self.tactics, tuple(self.skipped), *timing, tuple(self.myelin)
-        return RunnerTrial(self.line, self.name, self.id, outcome, *parts)
+        return RunnerTrial(self.line, self.name, outcome, *parts)
 
 
 class Tuner:
@@ -562,7 +557,7 @@ class Tuner:
             self._belongs_to(line, self._name(match["layer"]))
         if self._combination is None:
             self._combination = FormatCombination(line, (), ())
-        self._runner = _Runner(line, self._name(match["runner"]), match["id"])
+        self._runner = _Runner(line, self._name(match["runner"]))
 
     def _belongs_to(self, line: int, name: str) -> None:
         """Name the layer by its first runner; before 8.2 nothing else marks the start of another layer."""
@@ -604,7 +599,7 @@ class Tuner:
         elif self._combination is not None:
             # TensorRT 10 prints no `Timing Runner` before.
             self._end_runner()
-            self._runner = _Runner(line, self._name(runner), None, is_invalid=True)
+            self._runner = _Runner(line, self._name(runner), is_invalid=True)
             self._end_runner()
 
     def _begin_unnamed(self, line: int) -> None:
@@ -613,7 +608,7 @@ class Tuner:
             if self._layer is None and not self._in_reformats:
                 self._begin_layer(line)
             self._combination = FormatCombination(line, (), ())
-        self._runner = _Runner(line, "", None)
+        self._runner = _Runner(line, "")
 
     def _end_runner(self) -> None:
         runner, self._runner = self._runner, None

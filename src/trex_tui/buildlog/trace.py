@@ -274,14 +274,13 @@ class Fusion(NamedTuple):
     """One step of a graph pass.
 
     Attributes:
-        kind: `tried` is `Running: F on X` without a result in the log.
         rule: `ConvReluFusion`, …; empty if not in the log.
         layer, other: The layer that the pass processed, and the one fused with it.
         from_type, to_type: Of a conversion.
     """
 
     line: int
-    kind: Literal["fused", "removed", "converted", "tried"]
+    kind: Literal["fused", "removed", "converted"]
     rule: str
     layer: str
     other: str | None = None

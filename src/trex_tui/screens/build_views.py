@@ -173,9 +173,8 @@ def _list_steps(graph_pass: OptimizerPass) -> list[dict[str, Any]]:
     """Return what a pass did: `fused ConvReluFusion: conv1 + relu1`."""
     rows = []
     for step in graph_pass.fusions:
-        if step.kind != "tried":
-            types = f", {step.from_type} → {step.to_type}" if step.from_type and step.to_type else ""
-            other = f" + {step.other}" if step.other else ""
-            rule = f" {step.rule}" if step.rule else ""
-            rows.append({"pass": f"{step.kind}{rule}: {step.layer}{other}{types}", "line": step.line})
+        types = f", {step.from_type} → {step.to_type}" if step.from_type and step.to_type else ""
+        other = f" + {step.other}" if step.other else ""
+        rule = f" {step.rule}" if step.rule else ""
+        rows.append({"pass": f"{step.kind}{rule}: {step.layer}{other}{types}", "line": step.line})
     return rows

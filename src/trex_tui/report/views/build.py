@@ -193,7 +193,7 @@ def fusions_section(trace: BuildTrace) -> Section:
         (graph_pass.name, step.kind, step.rule or None, step.layer, step.other,
          f"{step.from_type} → {step.to_type}" if step.from_type and step.to_type else None, step.line)
         for graph_pass in trace.passes if graph_pass.strategy in (trace.winner, None)
-        for step in graph_pass.fusions if step.kind != "tried"
+        for step in graph_pass.fusions
     ]  # fmt: skip
     columns = ("pass", "step", "rule", "layer", "with", "types", "line")
     return _table("build_fusions", "Fusions", rows, columns, "step")
