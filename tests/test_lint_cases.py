@@ -61,6 +61,11 @@ def test_logits_are_not_quantized() -> None:
     ]
 
 
+def test_what_no_layer_writes_is_an_input_where_none_is_stated() -> None:
+    (quantizes,) = found(lint("07-inspector-print/layer_info.json"), "QDQ001")
+    assert "at the network's edge" in quantizes.message
+
+
 def test_a_reformat_at_the_edge_is_no_movement_inside() -> None:
     assert not found(lint("fmt004-fp32-chw4"), "FMT005")
 

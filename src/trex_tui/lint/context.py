@@ -392,8 +392,9 @@ class Context:
         return frozenset(self.engine.bindings["name"])
 
     def reads_network_input(self, layer: int) -> bool:
-        """Return whether a layer reads an input of the network that no layer writes."""
-        named = {port.name for port in self.inputs[layer]} & self.network_tensors
+        """Return whether a layer reads an input of the network: if none is stated, a value that no layer writes."""
+        named = {port.name for port in self.data_inputs[layer]}
+        named &= self.network_tensors or named
         return bool(named) and not {link.tensor for link in self.links_into[layer]}.issuperset(named)
 
     @cached_property

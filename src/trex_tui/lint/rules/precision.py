@@ -305,9 +305,10 @@ def requested_precision(context: Context) -> Findings:
         for layer in products:
             savings |= narrowed(context, layer, _part_saved_by_halves(context, layer))
         blocks = f" ({len(wide_blocks)} of them closed blocks)" if wide_blocks else ""
+        many = len(products) > 1
         yield finding(
-            f"All {plural(len(products), 'convolution, GEMM or attention layer')}{blocks} run in FP32, on a device with "
-            f"FP16 tensor cores: {context.format_time(*products)}.",
+            f"{f'All {len(products)} convolution, GEMM or attention layers' if many else 'The only compute layer'}{blocks} "
+            f"{'run' if many else 'runs'} in FP32, on a device with FP16 tensor cores: {context.format_time(*products)}.",
             products,
             savings=savings,
             evidence={
