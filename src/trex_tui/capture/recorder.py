@@ -36,9 +36,6 @@ from trex_tui.artifacts.profile import SAMPLES_KEY
 from trex_tui.artifacts.write import write_atomically
 from trex_tui.errors import TrexError, describe_os_error
 
-_SIGNIFICANT = 6
-"""Significant digits of trtexec's numbers."""
-
 
 class RecorderError(TrexError):
     """Something could not be recorded or written; the message has the reason."""
@@ -177,26 +174,26 @@ class Recorder:
     @property
     def timing(self) -> str:
         """The rows of `--exportTimes`."""
-        return _format_rows(self.queries)
+        return json.dumps(self.queries, indent=0) + "\n"
 
     @property
     def profile(self) -> str:
         """The rows of `--exportProfile`."""
-        totals = [sum(samples_ms) for samples_ms in self._samples_ms]
-        whole = sum(totals)
+        totals = [math.fsum(samples_ms) for samples_ms in self._samples_ms]
+        whole = math.fsum(totals)
         rows: list[dict[str, Any]] = [{"count": self._iterations}]
         for name, samples_ms, total in zip(self._names, self._samples_ms, totals, strict=True):
             rows.append(
                 {
                     "name": name,
                     "timeMs": total,
-                    "averageMs": total / self._iterations,
+                    "averageMs": statistics.fmean(samples_ms),
                     "medianMs": statistics.median(samples_ms),
                     "percentage": 100 * total / whole if whole else 0.0,
                     SAMPLES_KEY: samples_ms,
                 }
             )
-        return _format_rows(rows)
+        return json.dumps(rows, indent=0) + "\n"
 
     def write(self, directory: str | Path, name: str, *, overwrite: bool = False) -> list[Path]:
         """Write the recorded artifacts, each file completely or not at all; creates the directory.
@@ -241,18 +238,3 @@ def _make_profiler(tensorrt: Any, calls: list[tuple[str, float]]) -> Any:  # noq
             calls.append((layer_name, ms))
 
     return Profiler()
-
-
-def _format_rows(rows: list[dict[str, Any]]) -> str:
-    """Format a JSON list as trtexec does: a line per entry, numbers with six digits."""
-    entries = []
-    for row in rows:
-        pairs = (f'"{key}" : {_format_value(value)}' for key, value in row.items())
-        entries.append(f"{{ {', '.join(pairs)} }}")
-    return "[\n  " + "\n, ".join(entries) + "\n]\n"
-
-
-def _format_value(value: object) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(map(_format_value, value))}]"
-    return f"{value:.{_SIGNIFICANT}g}" if isinstance(value, float) else json.dumps(value)
