@@ -18,6 +18,7 @@ from trex_tui.cli.options import (
     add_sort,
     add_top,
     positive,
+    split_names,
 )
 from trex_tui.cli.results import Result, complain
 from trex_tui.errors import TrexError
@@ -71,7 +72,7 @@ def add_arguments(parser: CommandParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from trex_tui.analysis.engines import mark_front, read_engines, sort_by_date
     from trex_tui.cli.loading import Loader
-    from trex_tui.report.selection import choose_rows, named_column, named_columns, sort_rows, split_names
+    from trex_tui.report.selection import choose_rows, named_column, named_columns, sort_rows
     from trex_tui.report.views.engines import RANGED, list_engine_groups, list_engines
 
     result = Result(options)

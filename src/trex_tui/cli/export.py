@@ -13,6 +13,7 @@ from trex_tui.cli.options import (
     add_filter,
     add_paths,
     add_result,
+    split_names,
     whole,
 )
 from trex_tui.cli.results import Result, complain
@@ -76,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         write_node_link,
         write_trace,
     )
-    from trex_tui.report.selection import choose_rows, named_columns, split_names
+    from trex_tui.report.selection import choose_rows, named_columns
     from trex_tui.report.views.layers import list_layers
 
     result = Result(options)

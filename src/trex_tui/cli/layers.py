@@ -13,6 +13,7 @@ from trex_tui.cli.options import (
     add_result,
     add_sort,
     add_top,
+    split_names,
 )
 from trex_tui.cli.results import Result, complain
 from trex_tui.errors import TrexError
@@ -62,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     from trex_tui.cli.loading import Loader
     from trex_tui.engine.filter import describe_no_match
     from trex_tui.report.charts import Choice
-    from trex_tui.report.selection import choose_rows, named_columns, sort_rows, split_names
+    from trex_tui.report.selection import choose_rows, named_columns, sort_rows
     from trex_tui.report.views.layers import chart_layers, list_layers
 
     formats = ("text", "svg", "png", "json", "md", "html") if options.chart else _FORMATS[:-2]

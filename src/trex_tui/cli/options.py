@@ -23,7 +23,6 @@ FILES = {
 """Completion of paths by shtab, whose import takes 44 ms."""
 _SPELLINGS = {"table": "text", "txt": "text", "markdown": "md", "htm": "html"}
 _OPTION_LINE = re.compile(r"^  (-.*?)(?:  |$)", re.MULTILINE)
-EXAMPLES = "examples:\n"
 FILTER_HELP = """\
 FILTER EXPR: a bare word matches part of a name; COLUMN:VALUE, COLUMN>NUMBER
 and COLUMN~"REGEX" test a column; and, or, not, - and ( ) combine them. `:`

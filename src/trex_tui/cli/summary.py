@@ -6,7 +6,15 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from trex_tui.cli.options import CommandParser, add_by, add_filter, add_paths, add_result, add_top
+from trex_tui.cli.options import (
+    CommandParser,
+    add_by,
+    add_filter,
+    add_paths,
+    add_result,
+    add_top,
+    split_names,
+)
 from trex_tui.cli.results import Result, complain
 from trex_tui.errors import TrexError
 
@@ -39,7 +47,6 @@ def add_arguments(parser: CommandParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from trex_tui.cli.loading import Loader
     from trex_tui.report.document import Document
-    from trex_tui.report.selection import split_names
     from trex_tui.report.views.engine import HOTTEST, summarize
 
     by = None if options.by is None else split_names(options.by)

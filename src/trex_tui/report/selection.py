@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import pandas as pd
 
@@ -70,8 +70,3 @@ def sort_rows(table: Table, rows: pd.Series, sort: str | None, *, is_reversed: b
     if values.dtype == object:
         values = values.map(str)
     return values.sort_values(ascending=is_ascending, kind="stable", na_position="last").index
-
-
-def split_names(text: str | None) -> Sequence[str]:
-    """Return the names of a list such as `kind, precision`; empty without one."""
-    return [name for name in map(str.strip, (text or "").split(",")) if name]
