@@ -321,36 +321,7 @@ def test_what_is_no_plan(tmp_path: Path, content: bytes) -> None:
     assert recognize(path).kind is None
 
 
-def test_real_plans() -> None:
-    heads = {path.name: read_plan_head(path) for path in sorted(artifact("plans").iterdir())}
-    heads |= {path.name: read_plan_head(path) for path in sorted(artifact("rtx").glob("*.head"))}
-    assert {name: head and (head.is_old, head.version) for name, head in heads.items()} == {
-        "agx-xavier-7.1.3.trt": (True, None),
-        "jetson-nano-8.2.1.engine": (True, None),
-        "rtx4090-8.6.1.plan": (False, "8.6.1"),
-        "alexnet.rtx-1.7.1.engine.head": (False, "RTX 1.7.1"),
-        "resnet18.rtx-1.4.engine.head": (False, "RTX 1.4.0"),
-    }
-
-
 # Metadata, manifest, comparison of outputs
-
-
-@pytest.mark.parametrize("real", real_sets(having=["build_metadata", "profile_metadata"]))
-def test_real_metadata(real: RealSet) -> None:
-    kinds = [kind for kind in ("metadata", "build_metadata", "profile_metadata") if kind in real.files]
-    facts, notes = read_metadata([real.path(kind) for kind in kinds])
-    build, profile = real.json("build_metadata"), real.json("profile_metadata")
-    assert facts.build_options == build["build_options"]
-    assert facts.performance == profile["performance_summary"]
-    assert facts.device_name == profile["device_information"]["Selected Device"].strip()
-    assert facts.build_device == build.get("device_information", {})
-    latency = facts.latency()
-    assert latency is not None
-    assert latency.median_ms == profile["performance_summary"]["Latency"][3]
-    assert facts.throughput_qps == profile["performance_summary"]["Throughput"]
-    assert notes == []
-    assert facts.device_attributes == (real.json("metadata")[0] if "metadata" in kinds else {})
 
 
 def test_latency_lines() -> None:

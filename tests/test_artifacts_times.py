@@ -27,7 +27,6 @@ from helpers import (
 )
 from trex_tui.artifacts.kinds import FileKind, recognize
 from trex_tui.artifacts.layer_times import measure_spread
-from trex_tui.artifacts.open import parse_head
 from trex_tui.artifacts.profile import Profile, ProfileRow, read_profiles
 from trex_tui.artifacts.timing import ENQUEUE, MS, Timing, read_timings
 from trex_tui.errors import ArtifactError, Severity
@@ -333,30 +332,6 @@ def test_execution_profiles_of_torch_tensorrt(tmp_path: Path) -> None:
     assert (averages(profile), profile.iterations, profile.notes) == (TIMES, 10, ())
 
 
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False)
-    | st.text('a"\\[]{},:\n', max_size=4),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text('b"\\[{', max_size=3), inner, max_size=3)
-    ),
-    max_leaves=8,
-)
-
-
-@settings(max_examples=examples(100), deadline=None)
-@given(st.data())
-def test_heads_of_json(data: st.DataObject) -> None:
-    """The head of a document is a document; of a whole one it is that."""
-    document = data.draw(st.lists(JSON, max_size=3) | st.dictionaries(st.text(max_size=3), JSON, max_size=3))
-    text = json.dumps(document, indent=data.draw(st.sampled_from([None, 1])))
-    assert parse_head(text) == document
-    head = parse_head(text[: data.draw(st.integers(1, len(text)))])
-    assert isinstance(head, type(document))
-
-
 # Times of queries in files of other tools
 
 
@@ -413,20 +388,6 @@ def test_a_throughput_tells_the_unit(tmp_path: Path, root: Any) -> None:
     (note,) = timing.notes
     assert note.severity is Severity.INFO
     assert note.message.endswith("unit s by avg_throughput: 747 per second")
-
-
-@given(
-    st.sampled_from(sorted(MS)),
-    st.floats(0.05, 200.0),
-    st.integers(1, 256),
-    st.sampled_from(["qps", "throughput", "fps"]),
-)
-@settings(max_examples=examples(60), deadline=None)
-def test_latency_and_throughput_of_any_batch(unit: str, ms: float, batch: int, key: str) -> None:
-    root = {"latencies": [ms / MS[unit]] * 3, key: 1000.0 * batch / ms}
-    with tempfile.TemporaryDirectory() as directory:
-        timing = read_timing(write_json(Path(directory, "t.json"), root))
-    assert (timing.unit, timing.latency_ms[0]) == (unit, pytest.approx(ms))
 
 
 def test_layers_are_a_witness_of_the_unit(tmp_path: Path) -> None:

@@ -282,38 +282,6 @@ def test_what_a_tactic_of_myelin_needed(tmp_path: Path) -> None:
     ]
 
 
-def test_signed_decimal_tactics_of_8_0(tmp_path: Path) -> None:
-    text = f"""\
-{STAMP} [V] [TRT] *************** Autotuning Reformat:Float(1536,3,1) -> Half(1536,3,1) ***************
-{STAMP} [V] [TRT] --------------- Timing Runner: Optimizer Reformat (Reformat)
-{STAMP} [V] [TRT] Tactic: 1002 Time: 0.008192
-{STAMP} [V] [TRT] Tactic: 0 Time: 0.006144
-{STAMP} [V] [TRT] Fastest Tactic: 0 Time: 0.006144
-{STAMP} [V] [TRT] *************** Autotuning format combination: Float(1) -> Float(3) ***************
-{STAMP} [V] [TRT] --------------- Timing Runner: conv (CaskConvolution)
-{STAMP} [V] [TRT] conv Set Tactic Name: volta_scudnn_128x64 Tactic: -9153228964338181824
-{STAMP} [V] [TRT] Tactic: -9153228964338181824 Time: 0.02
-{STAMP} [V] [TRT] Tactic: 7144526460361122478 Time: 0.03
-{STAMP} [V] [TRT] Fastest Tactic: -9153228964338181824 Time: 0.02
-{STAMP} [V] [TRT] >>>>>>>>>>>>>>> Chose Runner Type: CaskConvolution Tactic: -9153228964338181824
-{STAMP} [V] [TRT] *************** Autotuning format combination: Half(1) -> Half(3) ***************
-{STAMP} [V] [TRT] --------------- Timing Runner: pool (TiledPooling)
-{STAMP} [V] [TRT] TiledPooling has no valid tactics for this config, skipping
-{STAMP} [V] [TRT] Layer(CaskConvolution): conv, Tactic: -9153228964338181824, x:0[Float(-2,1)] -> y[Float(-2,3)]
-"""
-    trace = read(tmp_path / "a.log", text)
-    assert [tuning.name for tuning in trace.tunings] == ["conv", "pool"]  # by the runner alone
-    (combination,) = trace.tunings[0].combinations
-    chosen = number(-9153228964338181824 % 2**64)
-    assert (combination.chosen_id, combination.chosen_ms) == (chosen, 0.02)
-    assert [tactic.name for tactic in combination.runners[0].tactics] == ["volta_scudnn_128x64", None]
-    assert trace.kernel_names == {chosen: "volta_scudnn_128x64"}
-    assert trace.reformat_costs[0].time_ms == 0.006144
-    raw = trace.layer_lists[0].layers[0].raw
-    assert (raw["TacticValue"], raw["TacticName"]) == (chosen, "volta_scudnn_128x64")
-    assert raw["Inputs"] == [{"Name": "x", "Dimensions": [-1, 1], "Format/Datatype": "Float"}]
-
-
 # --- damage ------------------------------------------------------------------------------------------------------------
 
 

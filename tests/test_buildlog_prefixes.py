@@ -5,17 +5,15 @@ from __future__ import annotations
 import gzip
 import re
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers import examples
 from log_kit import (
     BUILD,
-    REAL,
+    BUILD_84,
     STAMP,
     content,
     needs_logs,
@@ -26,7 +24,6 @@ from log_kit import (
 from trex_tui.artifacts.kinds import FileKind, recognize
 from trex_tui.buildlog.lines import parse_prefix
 from trex_tui.buildlog.reader import read_log
-from trex_tui.buildlog.trace import BuildTrace
 
 DATE = "2026-11-21 10:00:00,123"
 
@@ -241,71 +238,30 @@ def test_stamps_of_several_messages_in_one_line(tmp_path: Path) -> None:
     assert not trace.notes
 
 
-def replayed(data: bytes, block: int, more: dict[int, int]) -> bytes:
-    """A log as it comes out where stdout has a buffer of so many bytes, and stderr has none.
-
-    Args:
-        more: Number of a line -> how many warnings more are written before it.
-    """
-    out, buffer = bytearray(), bytearray()
-    for place, line in enumerate(data.splitlines(keepends=True)):
-        for which in range(more.get(place, 0)):
-            out += f"{STAMP} [W] [TRT] one more warning, of layer {which}\n".encode()
+@needs_logs
+@pytest.mark.parametrize("block", [309, 512, 4096])  # of 309 the first half is a prefix without `[TRT]`
+def test_blocks_of_any_size_give_the_same(tmp_path: Path, block: int) -> None:
+    """stdout is written in blocks, stderr at once."""
+    out, buffer = bytearray(), b""
+    for line in BUILD_84.read_bytes().splitlines(keepends=True):
         if _STDERR.match(line):
             out += line
         else:
             buffer += line
-            whole = len(buffer) - len(buffer) % block
-            out += buffer[:whole]
-            del buffer[:whole]
-    return bytes(out + buffer)
-
-
-def counts(trace: BuildTrace) -> dict[str, object]:
-    return {
-        "tactics": sum(tuning.tactic_count for tuning in trace.tunings),
-        "tunings": sorted(tuning.name for tuning in trace.tunings),
-        "reformats": len(trace.reformat_costs),
-        "passes": [part.name for part in trace.passes],
-        "fusions": [step[2:] for step in trace.fusions],
-        "phases": [(phase.kind, phase.seconds) for phase in trace.phases],
-        "messages": sorted(
-            (message.severity, message.count, message.text)
-            for message in trace.messages
-            if "one more" not in message.text
-        ),
-        "runs": [run[1:] for run in trace.runs],
-        "options": trace.options,
-        "lists": [[layer.raw for layer in found.layers] for found in trace.layer_lists],
-        "memory": len(trace.memory),
-        "performance": trace.performance.values if trace.performance else None,
-        "notes": [note.message for note in trace.notes],
-    }
-
-
-@cache
-def whole(which: int) -> tuple[bytes, dict[str, object]]:
-    """A real log and its counts. No fixture: a falsified example would be printed with all of it."""
-    return REAL[which].read_bytes(), counts(read_log(REAL[which]))
-
-
-@pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("streams") / "mixed.log"
-
-
-@needs_logs
-@example(which=0, block=309, more={})  # the first half is a prefix without `[TRT]`
-@settings(max_examples=examples(30))
-@given(
-    which=st.integers(0, max(len(REAL) - 1, 0)),
-    block=st.sampled_from([512, 1024, 4096, 8192, 65536]) | st.integers(40, 9000),
-    more=st.dictionaries(st.integers(0, 5000), st.integers(1, 5), max_size=8),
-)
-def test_blocks_of_any_size_give_the_same(log: Path, which: int, block: int, more: dict[int, int]) -> None:
-    data, wanted = whole(which)
-    log.write_bytes(replayed(data, block, more))
-    assert counts(read_log(log)) == wanted
+            size = len(buffer) - len(buffer) % block
+            out, buffer = out + buffer[:size], buffer[size:]
+    whole, trace = read_log(BUILD_84), read(tmp_path / "mixed.log", bytes(out + buffer))
+    for found in (whole, trace):
+        assert (len(found.tunings), len(found.passes), found.notes) == (
+            len(whole.tunings),
+            len(whole.passes),
+            (),
+        )
+        assert sum(tuning.tactic_count for tuning in found.tunings) == 178
+        assert found.count_messages() == whole.count_messages()
+    assert [layer.raw for layer in trace.layer_lists[0].layers] == [
+        layer.raw for layer in whole.layer_lists[0].layers
+    ]
 
 
 def test_a_half_without_its_rest_is_no_number(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import examples
-from log_kit import BUILD_84, BUILD_86, LISTED_10, RUN_86, STAMP, needs_logs, read
+from log_kit import BUILD_84, BUILD_86, RUN_86, STAMP, needs_logs, read
 from trex_tui.artifacts.metadata import Facts
 from trex_tui.buildlog.reader import read_log
 from trex_tui.buildlog.records import with_log
@@ -73,23 +73,6 @@ def test_a_run_of_another_engine_after_the_build(tmp_path: Path) -> None:
     assert notes(trace) == [f"{words}: what was measured there is left out"]
     moved = RUN_86.read_bytes().replace(b"./model-FP32.plan", b"/mnt/models/model-FP32.plan")
     assert read(tmp_path / "moved.log", BUILD_86.read_bytes() + moved).performance is not None
-
-
-@needs_logs
-def test_two_builds_share_no_option_and_no_second(tmp_path: Path) -> None:
-    trace, last = (
-        read(tmp_path / "builds.log", LISTED_10.read_bytes() + BUILD_84.read_bytes()),
-        read_log(BUILD_84),
-    )
-    assert (trace.options, trace.tensorrt_version) == (last.options, "8.4.1")
-    assert notes(trace) == ["holds 2 builds; the last one is shown"]
-    once, twice = read_log(LISTED_10), read(tmp_path / "twice.log", LISTED_10.read_bytes() * 2)
-    assert [(phase.kind, phase.seconds) for phase in twice.phases] == [
-        (phase.kind, phase.seconds) for phase in once.phases
-    ]
-    assert [len(found.layers) for found in twice.layer_lists] == [
-        len(found.layers) for found in once.layer_lists
-    ]
 
 
 def run(command: str, number: int, *messages: str, end: str = "PASSED") -> str:
@@ -295,28 +278,3 @@ def test_what_is_no_second_build(tmp_path: Path) -> None:
     assert (len(asked.passes), notes(asked)) == (1, [])
     parsed = read(tmp_path / "a.log", lines("[TRT] [V] Adding network input: x with dtype: float32", *ended))
     assert ([tensor.name for tensor in parsed.network_tensors], notes(parsed)) == (["x"], [])
-
-
-def test_input_files_follow_their_label(tmp_path: Path) -> None:
-    options = read(
-        tmp_path / "a.log",
-        lines(
-            "[I] === Build Options ===",
-            "[I] Input build shape (profile 0): a=1x3",
-            "[I] Input build shape (profile 0): b=1x4",
-            "[I] Strongly typed",
-            "[I] === Inference Options ===",
-            "[I] Inputs:",
-            r"[I] a<-C:\d\a.bin",
-            "[I] in:0<-/d/b.bin",
-            "[I] Debug Tensor Save Destinations:",
-            "[I] /tmp/x",
-            "[I] ",
-            "[I] Engine loaded in 1.53 sec.",
-        ),
-    ).options
-    assert options.build == {"Input build shape (profile 0)": "a=1x3, b=1x4", "Strongly typed": ""}
-    assert options.inference == {
-        "Inputs": r"a<-C:\d\a.bin, in:0<-/d/b.bin",
-        "Debug Tensor Save Destinations": "/tmp/x",
-    }

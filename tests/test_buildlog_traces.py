@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from log_kit import BUILD_10, BUILD_84, BUILD_86, LISTED_10, LOGS, PROFILE_10, RUN_10, RUN_86, read
+from log_kit import BUILD_10, BUILD_84, BUILD_86, LOGS, PROFILE_10, RUN_10, read
 from trex_tui.buildlog.reader import read_log
 from trex_tui.buildlog.tactics import RunnerTrial
 from trex_tui.buildlog.trace import BuildTrace
@@ -195,25 +195,6 @@ def test_warnings_are_counted() -> None:
         assert sum(read_log(path).count_messages().values()) == printed, path.name
 
 
-def test_results_of_a_run() -> None:
-    trace = read_log(RUN_10)
-    assert trace.performance is not None
-    assert trace.performance.values["Throughput"] == "24896.9 qps"
-    assert trace.performance.values["Latency"].endswith("percentile(99%) = 0.0390625 ms")
-    assert (len(trace.averages), trace.omitted_queries) == (count(RUN_10, "Average on 10 runs"), 70692)
-    assert (trace.queries, trace.only_loads) == (74692, True)
-    assert [tuple(binding)[1:] for binding in trace.bindings] == [
-        ("x", True, "4x1x28x28", "fp32"),
-        ("y", False, "4x10", "fp32"),
-        ("z", False, "4", "int64"),
-    ]
-    averages = read_log(BUILD_84).averages
-    assert (len(averages), averages[0].gpu_ms) == (count(BUILD_84, "Average on 10 runs"), 0.153806)
-    unstable = read_log(RUN_86).performance
-    assert unstable is not None
-    assert unstable.variation_pct == 45.3157
-
-
 def test_profile_table() -> None:
     table = read_log(PROFILE_10).profile
     assert table is not None
@@ -222,28 +203,6 @@ def test_profile_table() -> None:
     assert tuple(table.rows[3]) == (name, 101.96, 0.0056, 0.0044, 6.7)
     assert table.total is not None
     assert table.total.total_ms == pytest.approx(sum(row.total_ms or 0.0 for row in table.rows), abs=0.1)
-
-
-def test_lists_of_the_inspector() -> None:
-    names, detailed = read_log(RUN_86).layer_list, read_log(LISTED_10).layer_list
-    assert names is not None
-    assert (names.form, len(names.layers), names.bindings) == ("names", 15, ("tensor-0", "tensor-15"))
-    assert detailed is not None
-    assert (detailed.form, len(detailed.layers), detailed.bindings) == ("inspector", 9, ("x", "y", "z"))
-    conv = detailed.layers[0].raw
-    assert (conv["Weights"], conv["Kernel"], conv["Groups"]) == ({"Type": "Float", "Count": 800}, [5, 5], 1)
-    assert detailed.layers[4].raw["Metadata"].count("[ONNX Layer: ") == 2
-
-
-def test_options_are_whole() -> None:
-    build = read_log(BUILD_10).options.build
-    assert len(build) == 50
-    assert build["Memory Pools"].startswith("workspace: 0.000976562 MiB, dlaSRAM: default, ")
-    assert build["Tempfile Controls"] == "{ in_memory: allow, temporary: allow }"
-    assert build["Input build shape (profile 0)"] == "x=1x1x28x28+4x1x28x28+16x1x28x28"
-    assert read_log(BUILD_10).options.device["Device 0"].startswith('"NVIDIA H100 PCIe" UUID: GPU-')
-    assert read_log(BUILD_84).options.device["Selected Device"] == "NVIDIA GeForce GTX 1070"
-    assert read_log(BUILD_10).onnx["Producer name"] == "pytorch"
 
 
 def test_a_cut_log_keeps_what_was_before(tmp_path: Path) -> None:
