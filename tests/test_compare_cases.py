@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
@@ -239,17 +238,6 @@ def test_kinds_are_those_of_the_baseline(tmp_path: Path) -> None:
     table = total_by(compare([first, second]), "kind").set_index("kind")
     assert table["b_delta_ms"].round(6).to_dict() == {"convolution": 0.1, "pooling": 0.0}
     assert table[["a_layers", "b_layers"]].to_numpy().tolist() == [[1, 1], [1, 1]]
-
-
-def test_a_third_engine_is_compared_with_the_baseline(capsys: pytest.CaptureFixture[str]) -> None:
-    names = ("fp16", "qat", "qat-residual")
-    assert main(["diff", *(str(SAMPLES / "resnet-a100" / name) for name in names), "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert [*document["differences"]] == ["B", "C"]
-    for key in ("b", "c"):
-        deltas = [row[f"{key}_delta_ms"] for row in document["blocks"] if row[f"{key}_delta_ms"] is not None]
-        delta = document["differences"][key.upper()]["delta_ms"]
-        assert math.isclose(math.fsum(deltas), delta, abs_tol=1e-9)
 
 
 # Renames

@@ -89,13 +89,6 @@ def test_every_form_says_what_is_slower(pair, capsys, output):
     assert "0.7500" in out if output != "csv" else "0.5" in out
 
 
-def test_csv_has_a_row_for_each_block(pair, capsys):
-    _, out, _ = run(capsys, *pair, "--format", "csv")
-    rows = list(csv.DictReader(io.StringIO(out)))
-    assert sum(float(row["b_latency_ms"]) for row in rows) == pytest.approx(4.25)
-    assert [row["b_names"] for row in rows if not row["a_names"]] == ["extra"]
-
-
 def test_of_three_engines_every_form_says_which_one_changed(tmp_path, capsys):
     """The third has wider tensors; each of both has a layer that the first lacks."""
     kinds = {"a": "Half", "b": "Half", "c": "Float"}
@@ -149,13 +142,6 @@ def test_names_stay_names(tmp_path, capsys, output):
         assert len(list(csv.reader(io.StringIO(out)))) == 3
 
 
-def test_page_needs_nothing_from_outside(pair, capsys):
-    _, out, _ = run(capsys, *pair, "--format", "html")
-    assert "default-src" in out
-    assert "src=" not in out
-    assert "<script" not in out
-
-
 def test_top_and_filter_choose_rows_but_not_totals(pair, capsys):
     _, whole, _ = run(capsys, *pair, "--format", "md")
     _, top, _ = run(capsys, *pair, "--format", "md", "--top", "1")
@@ -183,17 +169,6 @@ def test_an_engine_against_itself_is_no_difference(pair, capsys):
     assert code == 0
     assert [block["b_delta_ms"] for block in document["blocks"]] == [0.0, 0.0, 0.0]
     assert [engine["name"] for engine in document["engines"]] == ["net", "net (2)"]
-
-
-def test_files_of_one_directory(tmp_path, capsys):
-    engine_files(tmp_path, {"a": 1.0}, "one")
-    engine_files(tmp_path, {"a": 2.0}, "two")
-    names = [str(tmp_path / f"{name}.graph.json") for name in ("two", "one")]
-    document = json.loads(run(capsys, *names, "--json")[1])
-    assert [(engine["name"], engine["latency_sum_ms"]) for engine in document["engines"]] == [
-        ("two", 2.0),
-        ("one", 1.0),
-    ]
 
 
 def test_one_engine_is_not_enough(pair, capsys):
@@ -255,47 +230,6 @@ def test_gates(pair, capsys, gate, falls):
     assert code == (1 if falls else 0), err
     assert (gate.strip() in err) == falls
     assert [result["is_met"] for result in json.loads(out)["gates"]] == [falls]
-
-
-@pytest.mark.parametrize(
-    "gate",
-    [
-        "",
-        "latency",
-        "latency_p99_ms",
-        "latency_p99_ms >",
-        "> 5",
-        "nothing > 1",
-        "latency_sum_ms > 5%",
-        "layers.fp33 > 0",
-        "layers > many",
-        "weights_bytes > 5ms",
-        "latency_sum_ms > nan",
-        "a > 1; rm",
-    ],
-)
-def test_what_is_no_gate_is_told_in_a_line(pair, capsys, gate):
-    code, out, err = run(capsys, *pair, "--fail-on", gate)
-    assert (code, out) == (2, "")
-    assert len(err.splitlines()) == 1
-
-
-def real_pairs(artifacts: Path) -> list[tuple[Path, Path]]:
-    trex = artifacts / "trex"
-    return [
-        (trex / "resnet-A100" / "fp16", trex / "resnet-A100" / "fp32"),
-        (trex / "tf-resnet-RTX3090" / "fp32", trex / "tf-resnet-RTX3090" / "fp16"),
-        (trex / "mobilenet-qat-8.4EA", trex / "mobilenet-qat-TITANRTX"),
-    ]
-
-
-def test_real_pairs_add_up_in_every_form(artifacts, capsys):
-    for one, other in real_pairs(artifacts):
-        code, out, _ = run(capsys, str(one), str(other), "--json")
-        assert code == 0
-        check_sums(json.loads(out))
-    for output in ("text", "md", "csv", "html"):
-        assert run(capsys, str(one), str(other), "--format", output)[0] == 0
 
 
 @pytest.mark.parametrize("more", [[], ["--why"]])
