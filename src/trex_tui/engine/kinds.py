@@ -8,7 +8,7 @@ from enum import Enum
 from functools import lru_cache
 
 from trex_tui.engine.dtypes import DataType
-from trex_tui.engine.layer_words import split_operators
+from trex_tui.engine.layer_words import GENERATED, split_operators
 
 
 class LayerKind(str, Enum):
@@ -176,7 +176,6 @@ _KINDS_OF_WORDS = {
 _NODE_WORDS = {word: kind for kind, words in _KINDS_OF_WORDS.items() for word in words.split()}
 
 # Generated Myelin kernels are named after their operators, about four letters each: `__myl_CastMulAdd_myl8_464`.
-_GENERATED = re.compile(r"__myl_(?P<operators>[A-Z][A-Za-z]*)_")
 _MATMUL_OPERATORS = frozenset({"Fc", "Gemm", "Bmm", "Mma", "Dot"})
 _REDUCTION_OPERATORS = frozenset({"Sum", "Mean", "Maxr", "Minr", "Prod", "Topk", "Bott", "Argm"})
 _NORMALIZATION = re.compile(r"MeanSubMul|MeanSub\w*Mean|Mean\w*(?:Rsqr|Sqrt)")
@@ -261,7 +260,7 @@ def _crosses(first: DataType | None, last: DataType | None) -> bool:
 
 def _of_generated(name: str) -> tuple[frozenset[str], LayerKind] | None:
     """Return operators and kind of a generated Myelin kernel from its name; None for other names."""
-    match = _GENERATED.match(name) if name.startswith("__myl_") else None
+    match = GENERATED.match(name) if name.startswith("__myl_") else None
     return None if match is None else _of_operator_names(match["operators"])
 
 

@@ -25,6 +25,8 @@ class Word(NamedTuple):
     labels: tuple[str, ...] = ()
 
 
+GENERATED = re.compile(r"_*__myl_(?P<operators>[A-Z][A-Za-z]*)_")
+"""Name of a kernel that Myelin generated."""
 OPERATORS = {
     "Abs": "absolute value",
     "Add": "add",

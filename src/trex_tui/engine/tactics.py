@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from trex_tui.engine.dtypes import DataType, parse_data_type
-from trex_tui.engine.layer_words import split_operators
+from trex_tui.engine.layer_words import GENERATED, split_operators
 
 Shape = tuple[int, ...]
 
@@ -168,7 +168,6 @@ _HAND_TYPES = {
     "int8": DataType.INT8,
     "int8x4": DataType.INT8,
 }
-_GENERATED = re.compile(r"_*__myl_(?P<operators>[A-Z][A-Za-z]*)_")
 _FAMILY = re.compile(
     r"(implicit_gemm_(?:indexed_wo_smem|indexed|interleaved)|implicit_gemm|gemm_as_conv1x1|conv3d_fprop_weight_stationary|"
     r"first_layer|depthwise|winograd|pooling_[a-z]+|gemvx)",
@@ -389,7 +388,7 @@ def _tensor_cores_only(library: str) -> Callable[[str, re.Match[str]], Tactic]:
 
 
 _READERS: tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str]], Tactic]], ...] = (
-    (_GENERATED, _generated),  # the most frequent by far
+    (GENERATED, _generated),  # the most frequent by far
     (_CUTLASS3, _cutlass3),
     (_CUTLASS2, _cutlass2),
     (_TRT_CUTLASS, _trt_cutlass),
