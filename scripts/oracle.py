@@ -332,7 +332,9 @@ def read_rules(file: Path) -> list[Rule]:
     rules = []
     for table, entries in tomllib.loads(file.read_text(encoding="utf-8")).items():
         state = {"dropped": "gone", "added": "new"}.get(table, table)
-        rules += [Rule(state, path=entry.pop("from", "") or entry.pop("path"), **entry) for entry in entries]
+        for entry in entries:
+            paths = entry.pop("paths", None) or [entry.pop("from", "") or entry.pop("path")]
+            rules += [Rule(state, path=path, **entry) for path in paths]
     return rules
 
 
@@ -382,7 +384,7 @@ class Tally:
                 self.equal += path in old
                 continue
             state = "gone" if path not in new else "new" if path not in old else "changed"
-            if any(rule.state == state and rule.match(path) for rule in rules):
+            if any(rule.state in (state, "differs") and rule.match(path) for rule in rules):
                 self.explained += 1
                 continue
             name = ".".join(key if re.fullmatch(r"[a-z][a-z0-9_-]*", key) else "*" for key in path)
