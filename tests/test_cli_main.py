@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import write_sample_set
 from trex_tui.__main__ import main
-from trex_tui.cli import main as command_line
 from trex_tui.cli.main import COMMANDS, SYNONYMS, make_parser
 
 SAMPLES = Path(__file__).resolve().parents[1] / "sample_artifacts"
@@ -91,15 +89,6 @@ def test_synonyms_point_to_the_command(
     assert capsys.readouterr().err == f"trex-tui: error: {expected}\n"
 
 
-def test_a_path_wins_over_a_synonym(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
-    write_sample_set(tmp_path / "profile")
-    monkeypatch.chdir(tmp_path)
-    assert main(["profile"]) == 2
-    assert "not a terminal" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh"])
 def test_completion_knows_every_command(shell: str, capsys: Captured) -> None:
     assert main(["--print-completion", shell]) == 0
@@ -147,14 +136,6 @@ def test_a_signal_ends_a_command_without_a_traceback(number: int, tmp_path: Path
     assert b"Traceback" not in err
 
 
-def test_unpacked_archives_are_forgotten_without_loading_their_module(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delitem(sys.modules, "trex_tui.artifacts.archive", raising=False)
-    command_line.remove_unpacked()
-    assert "trex_tui.artifacts.archive" not in sys.modules
-
-
 class TestStandardInput:
     def run(self, data: bytes, *arguments: str) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
@@ -175,12 +156,6 @@ class TestStandardInput:
         done = self.run(path.read_bytes(), "summary", "-")
         assert done.returncode == 0
         assert b"10.16.1" in done.stdout
-
-    def test_it_is_beside_other_files(self) -> None:
-        folder = SAMPLES / "alexnet"
-        data = (folder / "alexnet_fp16.profile.json").read_bytes()
-        done = self.run(data, "layers", "-", str(folder / "alexnet_fp16.graph.json"), "--format", "csv")
-        assert done.returncode in (0, 2)
 
     @pytest.mark.parametrize("data", [b"", b" \n", b"hello\n"])
     def test_nothing_is_said(self, data: bytes) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import shutil
 from pathlib import Path
@@ -131,12 +129,6 @@ def test_broken_sets_are_rows_with_their_error(broken: Path, capsys: Captured) -
     assert "0.4956" in shown
 
 
-def test_nothing_readable_is_one_line(tmp_path: Path, capsys: Captured) -> None:
-    assert main(["engines", str(tmp_path)]) == 2
-    assert main(["engines", str(tmp_path / "absent")]) == 2
-    assert capsys.readouterr().err.count("\n") == 2
-
-
 def test_every_run_of_a_file_is_a_row(tmp_path: Path, capsys: Captured) -> None:
     folder = tmp_path / "net"
     shutil.copytree(SAMPLES / "alexnet", folder)
@@ -152,21 +144,6 @@ def test_every_run_of_a_file_is_a_row(tmp_path: Path, capsys: Captured) -> None:
     assert by_run[2] == pytest.approx(2 * by_run[1])
     (only,) = read(capsys, folder, "--run", "1", "--columns", "run,median")["rows"]
     assert only == {"run": 1, "latency_median_ms": by_run[1]}
-
-
-def test_csv_has_the_columns_of_json(fleet: Path, capsys: Captured) -> None:
-    document = read(capsys, fleet)
-    assert main(["engines", str(fleet), "--format", "csv"]) == 0
-    lines = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    for line, row in zip(lines, document["rows"], strict=True):
-        assert set(line) == set(row)
-        for key, value in row.items():
-            if value is None:
-                assert line[key] == ""
-            elif isinstance(value, int | float) and not isinstance(value, bool):
-                assert float(line[key]) == value
-            elif isinstance(value, str):
-                assert line[key].lstrip("'") == value
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet", "xlsx"])

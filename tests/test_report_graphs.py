@@ -144,12 +144,6 @@ def test_memory_that_is_used_again(reusing: Engine) -> None:
     )
 
 
-def test_names_only_have_bindings_and_no_arrows(names_only: Engine) -> None:
-    graph = graph_of(names_only)
-    assert Counter(role for _, role in graph.nodes(data="role")) == {"layer": 15, "binding": 2}
-    assert not graph.edges
-
-
 def test_readers_of_an_output_are_linked_once(tmp_path: Path) -> None:
     layers = [
         layer("a", "kgen", [tensor("in", 4)], [tensor("out", 4)]),
@@ -272,14 +266,6 @@ def check_as_drawn(engine: Engine, drawing: Drawing | None = None) -> ElementTre
 @needs_dot
 def test_hostile_names_stay_names(hostile: Engine) -> None:
     check_as_drawn(hostile, Drawing(has_edge_labels=True))
-
-
-@needs_dot
-@settings(max_examples=4)
-@given(st.lists(st.text(min_size=1, max_size=30), min_size=15, max_size=25))
-def test_any_names_stay_names(names: list[str]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        check_as_drawn(chain_of(names, Path(folder)))
 
 
 @needs_dot

@@ -104,15 +104,6 @@ def test_without_a_run(tmp_path: Path, capsys: Captured) -> None:
     assert "argument --batch: must be at least 1" in capsys.readouterr().err
 
 
-def test_an_engine_without_a_run_is_left_out(timed: Path, tmp_path: Path, capsys: Captured) -> None:
-    write_json(tmp_path / "one.timing.json", json.loads(timed.read_text(encoding="utf-8"))[:60])
-    write_json(tmp_path / "two.graph.json", {"Layers": ["a"], "Bindings": []})
-    assert main(["times", str(tmp_path), "--json"]) == 0
-    out, err = capsys.readouterr()
-    assert [run["name"] for run in json.loads(out)["engines"]] == ["one"]
-    assert err == ("trex-tui: two: No end-to-end latency (needs --exportTimes or a profile log). Left out.\n")
-
-
 def test_a_printed_summary_stands_in_for_rows(tmp_path: Path, capsys: Captured) -> None:
     summary = {"performance_summary": {"Throughput": 1995.29, "Latency": [1, 9, 2, 3, 4, 5, 6]}}
     write_json(tmp_path / "a.profile.metadata.json", summary)
@@ -174,10 +165,6 @@ class TestCharts:
         document = json.loads(capsys.readouterr().out)
         assert (document["schema"], document["chart"]) == ("trex-tui/chart/1", "scatter")
         assert {"name", "macs", "latency_ms", "kind"} <= set(document["rows"][0])
-
-    def test_axes_need_a_chart(self, capsys: Captured) -> None:
-        assert main(["layers", ALEXNET, "--x", "macs"]) == 2
-        assert capsys.readouterr().err == "trex-tui: error: --x, --y and --color-by need --chart\n"
 
     @pytest.mark.parametrize(("name", "start"), [("x.png", b"\x89PNG"), ("x.svg", b"<svg")])
     def test_pictures(self, name: str, start: bytes, tmp_path: Path) -> None:

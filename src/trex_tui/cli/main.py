@@ -332,17 +332,13 @@ def _report_crash(error: Exception) -> int:
     place = os.environ.get("TREX_TUI_LOG", "")
     details = "--log-file FILE keeps the traceback"
     if place:
-        import platform
         import traceback
 
+        head = f"== trex-tui {__version__}, Python {sys.version.split()[0]}, {sys.platform}: {sys.argv}\n"
         try:
             os.makedirs(os.path.dirname(place) or ".", exist_ok=True)  # noqa: PTH103, PTH120
             with open(place, "a", encoding="utf-8", errors="backslashreplace") as log:  # noqa: PTH123
-                log.write(
-                    f"== trex-tui {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
-                )
-                log.write(f"{sys.argv}\n")
-                log.writelines(traceback.format_exception(error))
+                log.write(head + "".join(traceback.format_exception(error)))
             details = f"report it with {place}"
         except OSError as problem:
             details = f"{place} cannot be written: {problem.strerror}"
