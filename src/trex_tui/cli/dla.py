@@ -14,7 +14,7 @@ EPILOG = """\
 Applies the documented limits of the DLA (FP16, Orin) to the model (extra onnx):
 subgraphs against the limit of 16 per core, tensors that cross to the GPU, and
 for each operator that falls back how many subgraphs there were without it.
-After a build, `trex-tui lint` and `trex-tui build-log` show what the builder did.
+After a build, `trex-tui lint` and `build-log` show what the builder did.
 
 examples:
   trex-tui dla --onnx net.onnx
