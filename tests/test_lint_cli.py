@@ -281,21 +281,8 @@ class TestRules:
         for words in ("Condition  Something.", "Remedy     Mend CONV002.", "https://example.com/a"):
             assert words in out
 
-    def test_as_json(self, run: Any) -> None:
-        document = strict_json(run("--rules", "--format", "json")[1])
-        assert document["schema"] == "trex-tui/lint-rules/1"
-        assert len(document["rules"]) == len(rules())
-        (one,) = strict_json(run("--explain", "OK-TC", "--format", "json")[1])["rules"]
-        assert (one["id"], one["family"], one["severity"]) == ("OK-TC", "OK", "good")
-
     def test_as_markdown(self, run: Any) -> None:
         out = run("--rules", "--format", "md")[1]
         assert "| CONV002 | warning | Title of CONV002 |" in out
         assert "\n### CONV002\n" in out
         assert "<b>" not in out
-
-    def test_without_any_engine(self, run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        (tmp_path / "empty").mkdir()
-        monkeypatch.chdir(tmp_path / "empty")
-        assert run("--rules")[0] == 0
-        assert run()[0] == 2

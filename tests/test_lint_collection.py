@@ -118,13 +118,6 @@ class TestOtherPackages:
             assert value in note.where
             assert "\n" not in str(note)
 
-    def test_two_with_one_id_in_the_order_of_names(self) -> None:
-        plugins = [entry("their_rules:RULES", "b"), entry("their_rules", "a")]
-        for order in (plugins, plugins[::-1]):
-            found = collect([], order)
-            assert [one.id for one in found.rules] == ["OURS001", "OURS002"]
-            assert {one.where for one in found.notes} == {"lint rules 'b' (their_rules:RULES)"}
-
     def test_the_installed_ones_are_asked(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def entry_points(*, group: str) -> list[EntryPoint]:
             return [entry("their_rules:ONE")] if group == GROUP else []

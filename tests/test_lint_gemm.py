@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from helpers import layer, tensor
 from lint_kit import (
     A100,
-    CUDA32,
     LINEAR32,
     RTX_3090,
     TC16,
@@ -137,14 +136,6 @@ class TestEmptyTiles:
         (found,) = findings(engine_of(tmp_path, [einsum("e", columns=1)]), "GEMM005")
         assert found.saving_ms is None
         assert severity("GEMM005", found) is FindingSeverity.WARNING
-
-    def test_sizes_that_the_file_does_not_tell(self, tmp_path: Path) -> None:
-        raw = layer(
-            "c", "correlation", [tensor("a", 1, 8, 8, 8)], [tensor("b", 1, 8, 8, 8)], TacticName=CUDA32
-        )
-        engine = engine_of(tmp_path, [raw], [1.0])
-        assert findings(engine, "GEMM005") == []
-        assert [one.layers for one in not_checked(engine, "GEMM005")] == [1]
 
 
 extent = st.integers(1, 5000)

@@ -14,7 +14,6 @@ from linting_kit import HOSTILE, engine_of, rule, use_rules
 from trex_tui.__main__ import main
 from trex_tui.config import CONFIG_NAME
 from trex_tui.lint.rule import ERROR, GOOD, INFO, NotChecked, finding
-from trex_tui.report.sarif import write_sarif
 
 __all__ = ["use_rules"]
 
@@ -115,10 +114,6 @@ class TestLog:
             "justification": f"fine ({CONFIG_NAME}: lint.suppress[1])",
         }
 
-    def test_only_chosen_rules(self, log: Callable[..., Any]) -> None:
-        run = log("--select", "CONV")
-        assert [one["id"] for one in run["tool"]["driver"]["rules"]] == ["CONV001", "CONV002"]
-
     def test_outside_of_the_current_directory(
         self, log: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -127,10 +122,6 @@ class TestLog:
         monkeypatch.chdir(tmp_path / "deep")
         uris = [one["location"]["uri"] for one in log()["artifacts"]]
         assert all(one.startswith(("a%20b%25/", "../")) for one in uris)
-
-    def test_nothing_at_all(self) -> None:
-        run = valid(strict_json(write_sarif([], [])))
-        assert run["results"] == []
 
 
 def test_the_check_sees_what_is_wrong(log: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,11 +34,6 @@ def test_a_cuda_graph_that_is_in_use_is_no_remedy() -> None:
     assert graph.remedy.startswith("A CUDA graph is already in use")
 
 
-def test_info_below_a_fifth() -> None:
-    found = only("LAUNCH001", profiled([0.004] * 30 + [0.8]))
-    assert found.severity is FindingSeverity.INFO
-
-
 @pytest.mark.parametrize(
     "times",
     [

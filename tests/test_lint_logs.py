@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from helpers import ARTIFACTS
 from lint_kit_small import check, convolution, engine_of, image, layer, only, silent, unchecked
-from trex_tui.api import load_engine
 from trex_tui.artifacts.kinds import FileKind
 from trex_tui.engine.model import Engine
 from trex_tui.lint.rule import FindingSeverity
-from trex_tui.lint.run import run_rules
 
 LOG_RULES = ("BUILD001", "PREC004")
 STAMP = "[11/21/2026-10:00:00]"
@@ -332,56 +328,3 @@ def test_what_trtexec_says_of_its_own_run(tmp_path: Path) -> None:
     assert "45.3157 %" in found.message
     assert only("MEASURE002", said("3.1")).severity is FindingSeverity.INFO
     assert "no timing run" in unchecked("MEASURE002", engine_of([single()], ["x", "y"]))
-
-
-# Real logs
-
-COUNTS = {
-    "trt10.16.1_H100_build_verbose_onnx_fp16_dynshape": {
-        "BUILD001": 1, "BUILD002": 1, "BUILD003": 2, "PREC004": 2,
-    },
-    "trt10.16.1_H100_dumpProfile_noSeparate": {"MEASURE004": 1},
-    "trt10.16.1_H100_loadEngine_cudagraph_verbose": {},
-    "trt10.16.1_H100_skipInference_dumpLayerInfo_detailed": {"BUILD003": 1, "PREC003": 1},
-    "trt8.4.1_GTX1070_build_verbose_fp16_dynshape": {
-        "BUILD001": 1, "BUILD003": 2,
-    },
-    "trt8.6.0_RTX3090_build_verbose_fp16_dynshape_skipInference": {  # with the log of the run of the same engine
-        "BUILD003": 2, "MEASURE002": 1, "PREC004": 2,
-    },
-}  # fmt: skip
-IDS = {
-    *LOG_RULES,
-    "BUILD002",
-    "BUILD003",
-    "BUILD004",
-    "BUILD005",
-    "DLA001",
-    "MEASURE002",
-    "MEASURE004",
-    "PREC003",
-}
-
-
-@pytest.mark.skipif(not (ARTIFACTS / "logs").is_dir(), reason="no real logs")
-@pytest.mark.parametrize("name", COUNTS)
-def test_counts_on_real_logs(name: str) -> None:
-    """Known differences to counts by plain searching: a log alone is an engine here, so incomplete lists of layers in it
-    count (BUILD005), and so does FP32 throughout (PREC003); a shape chosen in a run that timed nothing does not
-    (MEASURE004)."""
-    result = run_rules(load_engine(ARTIFACTS / "logs" / f"{name}.log"))
-    assert not result.failed
-    found: dict[str, int] = {}
-    for one in (*result.findings, *result.minor, *result.remarks):
-        if one.rule.id in IDS:
-            found[one.rule.id] = found.get(one.rule.id, 0) + 1
-    assert found == COUNTS[name]
-    if name.startswith("trt10.16.1_H100_build"):
-        (skips,) = (one for one in result.minor if one.rule.id == "BUILD001")  # BUILD002 is the cause
-        text = (ARTIFACTS / "logs" / f"{name}.log").read_text(encoding="utf-8")
-        most = max(int(one) for one in re.findall(r"(?:\. Need|Scratch requested:) (\d+)", text))
-        assert dict(skips.evidence)["largest_request_bytes"] == most == 1204224
-        size = re.search(r"--memPoolSize=workspace:(\d+) \(MiB\)", skips.remedy)
-        assert size is not None
-        assert int(size[1]) << 20 >= most > (int(size[1]) - 1) << 20
-        assert "too small (1.00 KiB)" in skips.message

@@ -15,7 +15,6 @@ from lint_kit import (
     engine_of,
     findings,
     kernel,
-    not_checked,
     reformat,
     severity,
     step,
@@ -173,11 +172,6 @@ class TestMostlyFloat:
             findings(engine_of(tmp_path / "1", [quantized, conv("h", "b", "c")], [2.0, 1.0]), "QDQ004") == []
         )
         assert findings(engine_of(tmp_path / "2", [conv("h", "b", "c")], [1.0]), "QDQ004") == []
-
-    def test_needs_times(self, tmp_path: Path) -> None:
-        engine = engine_of(tmp_path, block())
-        assert findings(engine, "QDQ004") == []
-        assert "--exportProfile" in not_checked(engine, "QDQ004")[0].reason
 
 
 def test_a_long_island_is_found_at_once(tmp_path: Path) -> None:

@@ -116,7 +116,6 @@ SUBJECTS: dict[str, Mapping[str, Column]] = {
     "capture (`summary`)": conditions.FACTS,
     "options of trtexec (`summary`)": options.SETTINGS,
     "findings (`lint`)": lint_view.FINDING,
-    "results of the rules (`lint`)": lint_view.RESULT,
     "tuned layers (`build-log`)": build.TUNED,
     "tactics (`build-log --layer`)": build.TACTICS,
     "build (`build-log`)": build_view.COLUMNS,

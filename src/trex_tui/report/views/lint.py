@@ -65,19 +65,6 @@ FINDING = {
     )
 }  # fmt: skip
 """What is known about a finding."""
-RESULT = {
-    column.key: column
-    for column in (
-        Column("minor", "Minor findings", f"Findings with a saving below {MINOR_PCT} % of the engine; `--all` lists them."),
-        Column("reproducibility", "Reproducibility", "What lets the next build of the same model differ."),
-        Column("milder", "Milder", "Number of findings below `--min-severity`."),
-        Column("layers_ms", "In layers ms", "Of each layer the largest saving of any finding, never more than its time."),
-        Column("engine_ms", "Between layers ms", "The largest saving of findings about no layer."),
-        Column("end_to_end_ms", "End to end ms", "The saving as part of the latency.",
-               "layers_ms · min(1, median compute / latency_sum_ms) + engine_ms"),
-    )
-}  # fmt: skip
-"""What is known about the findings of an engine together."""
 _AS_FOUND = ("is_demoted", "message", "suppressed_layers", "layer_ms", "layers_without_time", "saving_ms",
              "engine_saving_ms", "remedy")  # fmt: skip
 """Attributes of a finding that JSON has as they are."""
