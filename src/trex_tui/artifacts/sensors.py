@@ -172,14 +172,8 @@ _LONG_NAMES = {
     "clocks.current.graphics": "clocks.gr",
     "clocks.current.memory": "clocks.mem",
 }
-_SMI_REASONS = re.compile(r"clocks_(?:throttle|event)_reasons\.(\w+)")
-_REASON_FIELDS = {
-    "sw_power_cap": "power cap",
-    "hw_slowdown": "hardware slowdown",
-    "sw_thermal_slowdown": "software thermal",
-    "hw_thermal_slowdown": "hardware thermal",
-    "hw_power_brake_slowdown": "power brake",
-}
+_SMI_REASONS = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")
+_MASK = re.compile(r"0x[0-9a-fA-F]{1,16}")
 _SMI_STAMP = re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{1,6}$")
 
 
@@ -207,41 +201,20 @@ def is_smi_row(cells: Sequence[str]) -> bool:
 def smi_parser(header: Sequence[str]) -> Callable[[Sequence[str]], Sample | None]:
     """Return a parser of rows with these headings, which returns None for a row of another length."""
     fields = [_smi_field(cell) for cell in header]
-    places = {
-        quantity: fields.index(name)
-        for name, quantity in reversed(list(_SMI_FIELDS.items()))
-        if name in fields
-    }
-    stamp = fields.index("timestamp") if "timestamp" in fields else None
-    gpu = next((fields.index(name) for name in ("uuid", "index", "pci.bus_id") if name in fields), None)
-    reasons = [
-        (place, match[1])
-        for place, name in enumerate(fields)
-        if (match := _SMI_REASONS.fullmatch(name)) and (match[1] in _REASON_FIELDS or match[1] == "active")
-    ]
 
     def parse(cells: Sequence[str]) -> Sample | None:
         if len(cells) != len(fields):
             return None
-        sample = Sample(local_s=None if stamp is None else parse_time(cells[stamp]))
-        sample.gpu = "" if gpu is None else cells[gpu]
-        for quantity, place in places.items():
-            sample.put(quantity, number(cells[place]))
-        sample.reasons = _read_reasons([(cells[place], name) for place, name in reasons])
+        row = dict(zip(fields, cells, strict=True))
+        gpu = next((row[name] for name in ("uuid", "index", "pci.bus_id") if name in row), "")
+        sample = Sample(local_s=parse_time(row.get("timestamp", "")), gpu=gpu)
+        for name, quantity in reversed(_SMI_FIELDS.items()):
+            sample.put(quantity, number(row.get(name, "")))
+        masks = [row[name] for name in _SMI_REASONS if _MASK.fullmatch(row.get(name, ""))]
+        sample.reasons = describe_throttle_mask(int(masks[0], 16)) if masks else None
         return sample
 
     return parse
-
-
-def _read_reasons(cells: Sequence[tuple[str, str]]) -> tuple[str, ...] | None:
-    """Return throttle reasons as words, preferably from the mask; None if no cell has them."""
-    for text, name in cells:
-        if name == "active" and re.fullmatch(r"0x[0-9a-fA-F]{1,16}", text):
-            return describe_throttle_mask(int(text, 16))
-    flags = [(text.casefold(), name) for text, name in cells if text.casefold() in ("active", "not active")]
-    if not flags:
-        return None
-    return tuple(_REASON_FIELDS[name] for text, name in flags if text == "active" and name in _REASON_FIELDS)
 
 
 def guess_smi_header(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -253,20 +226,13 @@ def guess_smi_header(rows: Sequence[Sequence[str]]) -> list[str]:
     width = max((len(row) for row in rows), default=0)
     columns = [[row[place] for row in rows if len(row) == width] for place in range(width)]
     units = {"W": "power.draw", "C": "temperature.gpu"}
-    header = []
-    for cells in columns:
-        unit = (cells[0].split(" ", 1) if cells else [""])[1:]
-        header.append(
-            "timestamp" if cells and _SMI_STAMP.match(cells[0]) else units.get(unit[0], "") if unit else ""
-        )
+    header = [
+        "timestamp" if _SMI_STAMP.match(cells[0]) else units.get(cells[0].rpartition(" ")[2], "")
+        for cells in columns
+    ]
     if "power.draw" not in header:
-        decimal = [
-            place
-            for place, cells in enumerate(columns)
-            if not header[place]
-            and any(number(cell) is not None for cell in cells)
-            and all(re.fullmatch(r"\d+\.\d\d|\[.*\]|N/A", cell) for cell in cells)
-        ]
+        is_decimal = [all(re.fullmatch(r"\d+\.\d\d|\[.*\]|N/A", cell) for cell in cells) for cells in columns]
+        decimal = [place for place in range(width) if is_decimal[place] and not header[place]]
         varying = [place for place in decimal if len(set(columns[place])) > 1] or decimal
         if len(varying) == 1:
             header[varying[0]] = "power.draw"
