@@ -184,8 +184,8 @@ def _bars(engine: Engine, choice: Choice) -> Chart:
             for index, name, is_repeated in zip(frame.index, frame["name"], repeated, strict=True)
         ]
         frame["name"] = pd.Series(names, frame.index, TEXT)
-    names = {"name": short_names, "tactic": short_tactics}.get(x.key)
-    shorten = names(engine).fit if names else None
+    short = {"name": short_names, "tactic": short_tactics}.get(x.key)
+    shorten = short(engine).fit if short else None
     return replace(_rank(frame, x, y, color, choice.top or _MOST_BARS, note), shorten=shorten)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -27,7 +28,7 @@ REFORMATS = by_key(
         Column("consumer", "For", "First layer that reads its output, and the number of further ones.", priority=2),
 )  # fmt: skip
 """Columns of the reformats."""
-_TYPES = {"index": "int64", "latency_ms": FLOAT, "latency_pct": FLOAT, "before_bytes": INT, "after_bytes": INT,
+_TYPES: dict[str, Any] = {"index": "int64", "latency_ms": FLOAT, "latency_pct": FLOAT, "before_bytes": INT, "after_bytes": INT,
           **dict.fromkeys(("change", "why", "producer", "consumer"), TEXT)}  # fmt: skip
 
 
