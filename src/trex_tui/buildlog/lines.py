@@ -311,43 +311,48 @@ _FIRST_MAJOR = 7
 """TensorRT-RTX has versions of its own, from 1.0 on, which are written `RTX 1.3.0`; trtexec has no such release."""
 
 
-class Banner(NamedTuple):
-    """Content of a banner.
+class Run(NamedTuple):
+    """One run of a program, between its banners.
 
     Attributes:
-        status: RUNNING, PASSED, FAILED, WAIVED, or TASK_BEGIN and TASK_END.
         program: `TensorRT.trtexec`, or the name of another program of NVIDIA's samples.
-        version: `10.16.1`, `RTX 1.3.0`; None in TensorRT 7 and older.
-        build: Number of the build; None before 10.4.
-        command: The command line; empty without one.
+        tensorrt_version: Decoded from the banner; None for 7.x.
+        build: `b11` of 10.4 and later, as a number.
+        status: `PASSED`, `FAILED` or `WAIVED`; None without such a banner: the run died, or the log is truncated. That of a
+            single banner is also `RUNNING`, `TASK_BEGIN` or `TASK_END`.
     """
 
-    status: str
+    line: int
     program: str
-    version: str | None
+    tensorrt_version: str | None
     build: int | None
     command: str
+    status: str | None
 
     @property
-    def is_trtexec(self) -> bool:
-        """True if the program is trtexec or `tensorrt_rtx`."""
-        return self.program.partition(".")[2] in _PROGRAMS
+    def loads_engine(self) -> bool:
+        """True if the run loaded an engine from a file instead of building one."""
+        return "--loadEngine" in self.command
+
+    def argument(self, name: str) -> str | None:
+        """Return the value of `--NAME=VALUE`, the last of several, empty for a flag; None if the option is not given."""
+        values = [word.partition("=") for word in self.command.split() if word.startswith("-")]
+        return next((value for key, _, value in reversed(values) if key.lstrip("-") == name), None)
 
 
-def find_banner(text: str, *, is_trtexec: bool = False) -> Banner | None:
-    """Return the first banner in a text; None without one.
+def find_banner(text: str, *, is_trtexec: bool = False) -> Run | None:
+    """Return the first banner in a text as a run in line 0; None without one.
 
     Args:
-        is_trtexec: Skip those of other programs.
+        is_trtexec: Skip those of other programs than trtexec and `tensorrt_rtx`.
     """
     for match in BANNER.finditer(text):
-        number, build = match["number"], match["build"]
-        is_rtx = "rtx" in f"{match['program']} {match['product']}".lower()
-        version = _with_product(version_of_number(int(number)), is_rtx=is_rtx) if number else None
-        command = (match["command"] or "").strip()
-        banner = Banner(match["status"], match["program"], version, int(build) if build else None, command)
-        if banner.is_trtexec or not is_trtexec:
-            return banner
+        if match["program"].partition(".")[2] in _PROGRAMS or not is_trtexec:
+            number, build = match["number"], match["build"]
+            is_rtx = "rtx" in f"{match['program']} {match['product']}".lower()
+            version = _with_product(version_of_number(int(number)), is_rtx=is_rtx) if number else None
+            command = (match["command"] or "").strip()
+            return Run(0, match["program"], version, int(build) if build else None, command, match["status"])
     return None
 
 

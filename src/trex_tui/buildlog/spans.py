@@ -14,10 +14,10 @@ from typing import TypeVar
 
 from trex_tui.buildlog.command import options_of_command
 from trex_tui.buildlog.layer_lists import LayerLists
-from trex_tui.buildlog.lines import find_banner
+from trex_tui.buildlog.lines import Run, find_banner
 from trex_tui.buildlog.messages import Devices, Options, Passes, Resources, Results
 from trex_tui.buildlog.tactics import Tuner
-from trex_tui.buildlog.trace import LayerList, MeasuredRun, Run
+from trex_tui.buildlog.trace import LayerList, MeasuredRun
 
 _T = TypeVar("_T")
 
@@ -45,7 +45,7 @@ class Runs:
         banner = find_banner(text)
         if banner is None:
             return False
-        status, command = banner.status, banner.command
+        status, command = banner.status or "", banner.command
         if status.startswith("TASK_"):
             self._in_task = status == "TASK_BEGIN" and self.is_open
             if not self._in_task:
@@ -59,8 +59,7 @@ class Runs:
                 self._open.clear()
             self._unfinished[command] = len(self.all)
             self._open.append(len(self.all))
-        ended = None if is_running else status
-        self.all.append(Run(line, banner.program, banner.version, banner.build, command, ended))
+        self.all.append(banner._replace(line=line, status=None if is_running else status))
         return is_running
 
     def _ended(self, command: str, status: str) -> bool:

@@ -17,38 +17,11 @@ from statistics import fmean, median
 from typing import Any, Literal, NamedTuple
 
 from trex_tui.artifacts.profile import ProfileRow
+from trex_tui.buildlog.lines import Run
 from trex_tui.buildlog.tactics import InsertedReformat, LayerTuning, ReformatCost, SkippedTactic
 from trex_tui.errors import Note
 
 # --- runs and their results --------------------------------------------------------------------------------------------
-
-
-class Run(NamedTuple):
-    """One run of a program, between its banners.
-
-    Attributes:
-        program: `TensorRT.trtexec`, or the name of another program of NVIDIA's samples.
-        tensorrt_version: Decoded from the banner; None for 7.x.
-        build: `b11` of 10.4 and later, as a number.
-        status: `PASSED`, `FAILED` or `WAIVED`; None without such a banner: the run died, or the log is truncated.
-    """
-
-    line: int
-    program: str
-    tensorrt_version: str | None
-    build: int | None
-    command: str
-    status: str | None
-
-    @property
-    def loads_engine(self) -> bool:
-        """True if the run loaded an engine from a file instead of building one."""
-        return "--loadEngine" in self.command
-
-    def argument(self, name: str) -> str | None:
-        """Return the value of `--NAME=VALUE`, the last of several, empty for a flag; None if the option is not given."""
-        values = [word.partition("=") for word in self.command.split() if word.startswith("-")]
-        return next((value for key, _, value in reversed(values) if key.lstrip("-") == name), None)
 
 
 @dataclass(frozen=True, slots=True)

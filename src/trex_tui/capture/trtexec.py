@@ -204,7 +204,7 @@ def understand(
             "(and of CUDA) to LD_LIBRARY_PATH"
         )
     banner = find_banner(text, is_trtexec=True)
-    version = None if banner is None else banner.version
+    version = None if banner is None else banner.tensorrt_version
     if banner is None or version is None:
         reason = "is of TensorRT 7 or older; capture needs 8.2 or later"
         if banner is None:

@@ -113,7 +113,8 @@ class RunProgress:
                 del self.errors[_MOST_ERRORS // 2]
             self.errors.append(_text(raw[26:]))
         elif raw.startswith(b"&&&& ") and (banner := find_banner(_text(raw), is_trtexec=True)):
-            self.status = self.status if banner.status.startswith("TASK_") else banner.status
+            status = banner.status or ""
+            self.status = self.status if status.startswith("TASK_") else status
         elif raw.strip():
             self.unprefixed.append(_text(raw))
 
