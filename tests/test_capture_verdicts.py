@@ -126,6 +126,24 @@ class TestCudaGraph:
 
 
 class TestOddities:
+    @pytest.mark.parametrize(
+        ("failure", "remark"),
+        [("skipped_tactics", "not enough memory"), ("graph_ignored", "measured without")],
+    )
+    def test_remarks(self, bench: Bench, monkeypatch: pytest.MonkeyPatch, failure: str, remark: str) -> None:
+        bench.programs("10.4.0")
+        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", failure)
+        result = bench.capture()
+        assert result.passed
+        assert any(remark in text for text in result.remarks)
+
+    def test_bytes_that_are_no_text(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        bench.programs("10.4.0")
+        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "odd_bytes")
+        assert bench.capture().passed
+        log = (bench.outdir / "net.engine.build.log").read_bytes()
+        assert b"\xff\xfe \x1b[31mred\x1b]0;title\x07 end\r\n" in log
+
     def test_a_child_left_behind(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
         bench.programs("10.4.0")
         pid_file = bench.place / "child"

@@ -92,12 +92,6 @@ def leave_child() -> None:
             file.write(str(child.pid))
 
 
-def flood(log: Log) -> None:
-    """Three megabytes on stderr, in long lines."""
-    for number in range(300):
-        log.line("W", f"[TRT] flood {number} " + "x" * 10_000)
-
-
 # Name -> lines of the parser or builder. Afterwards trtexec gives up in its usual three lines.
 BUILD_ERRORS = {
     "bad_onnx": ("ModelImporter.cpp:688: Failed to parse ONNX model from file: {onnx}!",),

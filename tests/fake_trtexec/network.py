@@ -130,8 +130,6 @@ def export(
         if "nan_output" in wrong:
             numbers[0] = math.nan
         dims = "x".join(map(str, one["shape"]))
-        if "other_shape" in wrong and "--loadInputs" in options:
-            dims = "x".join(map(str, reversed(one["shape"])))
         shown = ", ".join(f"{one:.6g}" for one in numbers)
         if "final_shape" in wrong:
             shown = f"Final shape is {dims} reported by the output allocator.\n{shown}"

@@ -42,8 +42,6 @@ def main() -> None:
         log.line("E", "Model missing or format not recognized")
         log.raw(release.help())
         fail(log)
-    if "flood" in wrong:
-        failures.flood(log)
     if "no_gpu" in wrong:
         failures.no_gpu(log, release)
     run(release, log, options, wrong)
