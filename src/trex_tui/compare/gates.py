@@ -177,23 +177,23 @@ def _measure(
     comparison: Comparison, gate: Gate, engine: int, count_findings: CountFindings | None
 ) -> _Measured:
     ends = (0, engine)
-    if gate.metric == "latency_sum_ms" and gate.part in _KINDS:
-        table = total_by(comparison, "kind").set_index("kind").reindex([gate.part])
-        times = [
-            None if comparison.sides[end].latency_sum_ms is None else table[key_of(end, "latency_ms")]
-            for end in ends
-        ]
-        return _Measured(*(None if own is None else float(own.fillna(0.0).iloc[0]) for own in times))
-    if gate.metric in _OF_RUNS:
+    if gate.metric in _OF_RUNS and not (gate.metric == "latency_sum_ms" and gate.part in _KINDS):
         return _measure_runs(comparison, gate, engine)
     if gate.metric == "any_layer_ms":
         return _measure_any_layer(comparison, gate, engine)
     if gate.metric == "layer_ms":
         return _measure_layer(comparison, gate, engine)
-    if gate.metric == "findings" and count_findings is not None:
-        return _Measured(*(count_findings(end, gate.part) for end in ends))
-    if gate.metric == "matched_pct":
-        return _Measured(*(comparison.sides[end].matched_pct for end in ends))
+    values: list[float | None] = []
+    if gate.metric == "latency_sum_ms":
+        table = total_by(comparison, "kind").set_index("kind").reindex([gate.part]).fillna(0.0)
+        are_timed = all(comparison.sides[end].latency_sum_ms is not None for end in ends)
+        values = [float(table[key_of(end, "latency_ms")].iloc[0]) if are_timed else None for end in ends]
+    elif gate.metric == "findings" and count_findings is not None:
+        values = [count_findings(end, gate.part) for end in ends]
+    elif gate.metric == "matched_pct":
+        values = [comparison.sides[end].matched_pct for end in ends]
+    if values:
+        return _Measured(values[0], values[1])
     first, other = (measure(comparison.engines[end], gate.metric, gate.part) for end in ends)
     return _Measured(first.value, other.value, is_at_least=first.is_at_least or other.is_at_least)
 
