@@ -231,3 +231,13 @@ async def test_a_layer_that_the_filter_hides_is_shown_all_the_same(tmp_path: Pat
         await e.see(f"rank 6/9 · layer {POOLING}")
         assert e.screen.current_layer == e.screen.pane.table.row == POOLING
         assert not e.screen.filter_text
+
+
+async def test_page_keys_before_the_palette_has_lines_do_nothing():
+    async with explore(SAMPLES / "alexnet", size=(80, 24)) as e:
+        e.app.action_command_palette()
+        await e.wait(lambda: e.app.screen.query("CommandList"))
+        for key in ("page(1)", "page(-1)"):
+            await e.app.screen.run_action(key)
+        await e.press("z", "z", "z", "pagedown", "pageup", "escape")
+        assert e.screen.pane.tab == "overview"

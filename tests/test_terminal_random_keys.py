@@ -48,7 +48,7 @@ class Probe(trex_tui.app.TrexApp):
     def action_answer(self):
         self.copy_to_clipboard("{MARKER}")
 
-    async def action_quit(self):
+    def exit(self, *arguments, **options):
         pass
 
 trex_tui.app.TrexApp = Probe
@@ -124,7 +124,8 @@ class Program:
 
     def start(self) -> None:
         """Wait until it has read what it shows: while it reads, Escape quits."""
-        self._terminal.shows("q close")
+        terminal = self._terminal
+        terminal.until(lambda: "q close" in terminal.text or "space mark" in terminal.text, "an engine or the list")
         os.set_blocking(self.child.child_fd, False)
 
     def play(self, inputs: list[Input]) -> bool:

@@ -237,6 +237,12 @@ class TrexApp(App[int]):
 
         ask_path(self, "Open", "", lambda path: self.open_paths([str(Path(path).expanduser())]))
 
+    def action_command_palette(self) -> None:
+        from trex_tui.screens.palette import Palette
+
+        if not Palette.is_open(self):
+            self.push_screen(Palette())
+
     def action_help(self) -> None:
         from trex_tui.screens.palette import show_help
 

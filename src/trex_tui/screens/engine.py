@@ -158,11 +158,12 @@ class EngineScreen(MainScreen):
                 self._panes[tab] = pane
         if not self.is_attached:
             return
-        self._tab = switcher.current = tab
-        self.query_one(TabLine).active = tab
-        self._update_pane()
-        self.set_focus(self.pane.main)
-        self.refresh_bindings()
+        with self.app.batch_update():  # else every step is painted: three times as many bytes
+            self._tab = switcher.current = tab
+            self.query_one(TabLine).active = tab
+            self._update_pane()
+            self.set_focus(self.pane.main)
+            self.refresh_bindings()
 
     def _update_pane(self) -> None:
         """Give the visible tab what it may have missed."""

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from textual.app import App
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.binding import BindingType
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import OptionList
@@ -61,6 +63,17 @@ async def run_action(app: App[Any], screen: Screen[Any], action: Action) -> None
 def _actions_of(screen: Screen[Any]) -> list[Action]:
     places = {APP, ENGINE, *_TABS} if isinstance(screen, EngineScreen) else {APP, ENGINES}
     return [action for action in ACTIONS if action.place in places]
+
+
+class Palette(CommandPalette):
+    """Textual's. In 8.2.8 a page key is an error until its list is drawn."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [("pagedown", "page(1)"), ("pageup", "page(-1)")]
+
+    def action_page(self, step: int) -> None:
+        commands = self.query_one("CommandList", OptionList)
+        with suppress(KeyError):
+            (commands.action_page_down if step > 0 else commands.action_page_up)()
 
 
 class Commands(Provider):

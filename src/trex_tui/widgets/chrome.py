@@ -11,8 +11,10 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Click, Mount, Resize
+from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.style import Style
+from textual.widget import Widget
 from textual.widgets import Static, Tab, Tabs
 
 from trex_tui.text import printable, shorten_middle
@@ -242,6 +244,9 @@ class MainScreen(Screen[None]):
         &.-tiny > .cover, &.-low > .cover { display: block; }
     }
     """
+
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+    """As Textual's, which paints the whole screen when the focus moves: the widgets paint themselves."""
 
     @on(Mount)
     def _add_cover(self) -> None:

@@ -95,7 +95,7 @@ class LayerStrip(Widget):
 
     def _draw_axis(self, width: int) -> list[tuple[str, str]]:
         count = len(self._values)
-        if not count:
+        if not count or width <= 0:
             return [(" " * width, "")]
         last = str(count - 1)
         cells = [(" ", "$muted")] * width
