@@ -144,7 +144,7 @@ def unstable_latency(context: Context) -> Findings:
         confidence=HIGH,
         evidence={
             "verdict": verdict or None,
-            "cv_pct": cv,
+            "cv_pct": stated[0].evidence["cv_pct"] if cv is None and stated else cv,
             "p99_over_median": ratio,
             "windows_range_pct": run.windows_range_pct if run else None,
         },
@@ -441,6 +441,7 @@ def steady_timing(context: Context) -> Findings:
     yield finding(
         f"Stable latency: coefficient of variation {cv:.2g} %, p99 {ratio:.3f} × median over "
         f"{plural(int(count or 0), 'query', 'queries')}.",
+        confidence=HIGH,
         evidence={"cv_pct": cv, "p99_over_median": ratio, "windows_range_pct": spread},
     )
 

@@ -257,6 +257,7 @@ def obeyed_requests(context: Context) -> Findings:
     yield finding(
         f"{plural(len(answers), 'request')} for layers obeyed.",
         sorted({layer for answer in answers for layer in answer.layers}),
+        confidence=HIGH,
         evidence={"requests": len(answers)},
     )
 
