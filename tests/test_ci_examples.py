@@ -32,7 +32,8 @@ class Runner:
         for name, text in {
             "gh": f'printf "%s\\n" "$@" > {shlex.quote(str(folder / "gh"))}',
             "trex-tui": f'exec {shlex.quote(sys.executable)} -m trex_tui "$@"',
-            "python": f'case "$*" in *pip*) echo "$*" > {shlex.quote(str(folder / "pip"))}; exit 0 ;; esac; exec {shlex.quote(sys.executable)} "$@"',
+            "python": f'case "$*" in *pip*) echo "$*" > {shlex.quote(str(folder / "pip"))}; exit 0 ;; esac; '
+            f'exec {shlex.quote(sys.executable)} "$@"',
         }.items():
             (bin_directory / name).write_text(f"#!/bin/sh\n{text}\n")
             (bin_directory / name).chmod(0o755)

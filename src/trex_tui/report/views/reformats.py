@@ -28,8 +28,13 @@ REFORMATS = by_key(
         Column("consumer", "For", "First layer that reads its output, and the number of further ones.", priority=2),
 )  # fmt: skip
 """Columns of the reformats."""
-_TYPES: dict[str, Any] = {"index": "int64", "latency_ms": FLOAT, "latency_pct": FLOAT, "before_bytes": INT, "after_bytes": INT,
-          **dict.fromkeys(("change", "why", "producer", "consumer"), TEXT)}  # fmt: skip
+_TYPES: dict[str, Any] = dict.fromkeys(("change", "why", "producer", "consumer"), TEXT) | {
+    "index": "int64",
+    "latency_ms": FLOAT,
+    "latency_pct": FLOAT,
+    "before_bytes": INT,
+    "after_bytes": INT,
+}
 
 
 def reformats_section(engine: Engine) -> Section:
