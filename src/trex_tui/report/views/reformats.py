@@ -17,15 +17,15 @@ from trex_tui.report.views.build import cut_end
 from trex_tui.text import format_ms, format_pct, plural
 
 REFORMATS = by_key(
-        Column("index", "#", "Index of the reformat.", priority=0),
-        Column("change", "From → to", "Type and layout before and after.", width=28, priority=0),
-        Column("latency_ms", "ms", "Time of the reformat.", source="profile: averageMs", priority=0),
-        Column("latency_pct", "%", "Share of the reformat in the time of all layers.", priority=5),
-        Column("before_bytes", "Read", "Bytes before, with the padding of the layout.", priority=3),
-        Column("after_bytes", "Written", "Bytes after, with the padding of the layout.", priority=3),
-        Column("why", "Why", "What makes it necessary.", priority=0),
-        Column("producer", "After", "First layer that writes its input, and the number of further ones.", priority=2),
-        Column("consumer", "For", "First layer that reads its output, and the number of further ones.", priority=2),
+    Column("index", "#", "Index of the reformat.", priority=0),
+    Column("change", "From → to", "Type and layout before and after.", width=28, priority=0),
+    Column("latency_ms", "ms", "Time of the reformat.", source="profile: averageMs", priority=0),
+    Column("latency_pct", "%", "Share of the reformat in the time of all layers.", priority=5),
+    Column("before_bytes", "Read", "Bytes before, with the padding of the layout.", priority=3),
+    Column("after_bytes", "Written", "Bytes after, with the padding of the layout.", priority=3),
+    Column("why", "Why", "What makes it necessary.", priority=0),
+    Column("producer", "After", "First layer that writes its input, and the number of further ones.", priority=2),
+    Column("consumer", "For", "First layer that reads its output, and the number of further ones.", priority=2),
 )  # fmt: skip
 """Columns of the reformats."""
 _TYPES: dict[str, Any] = dict.fromkeys(("change", "why", "producer", "consumer"), TEXT) | {
