@@ -7,7 +7,7 @@ once in each engine are a match. From matched layers, matches spread along the g
 Builders fuse a sum into one or the other of the layers that it reads. Matches do not spread from a pair of layers of which
 only one contains the sum: their readers read different values.
 
-A sequence of layers in a gap is aligned by its longest common subsequence, so that of several equal blocks with one missing,
+A sequence of layers in a gap is aligned by its longest common blocks, so that of several equal blocks with one missing,
 most still find a partner; which one is missing remains unknown. A region is a connected set of unmatched layers. If a region
 of each engine lies between the same matched layers, the two do the same work.
 """
@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 from trex_tui.compare.layers import BY_NAME, MULTIPLY, Evidence, Layer, Match, Shapes
 from trex_tui.compare.pair import Pair
@@ -33,7 +34,7 @@ _SEQUENCE, _AMBIGUOUS, _REGION = 0.4, 0.6, 0.7
 """Confidence of a match by position in a sequence; of one of several layers of a kind, where no name shows which of them are
 missing in the other engine; and of a region."""
 _MOST_CELLS = 250_000
-"""Size of the table of a common subsequence, in cells, beyond which only equal starts and ends of a gap are matched."""
+"""Product of the numbers of layers in a gap beyond which it is too long to be aligned."""
 _MOST_IN_REGION = 16
 _INPUT, _OUTPUT = "input", "output"
 """Placeholders for network inputs and outputs around a region."""
@@ -184,14 +185,15 @@ def align_sequences(pair: Pair) -> None:
     """
     working = [layer for layer in (*pair.open(0), *pair.open(1)) if layer.is_work]
     for gap in pair.group_gaps(working).values():
-        if not all(gap):
+        if not all(gap) or len(gap[0]) * len(gap[1]) > _MOST_CELLS:
             continue
         uneven = _find_uneven_forks(gap)
         keys = [[layer.loose_key for layer in layers] for layers in gap]
-        for left, right in _common_subsequence(*keys):
-            if keys[0][left] not in uneven:
-                why = "the same place in a sequence of layers of the same kind and shapes"
-                pair.join([gap[0][left]], [gap[1][right]], Evidence.ORDER, _SEQUENCE, why)
+        for start, other, size in SequenceMatcher(None, *keys, autojunk=False).get_matching_blocks():
+            for left, right in zip(gap[0][start : start + size], gap[1][other:], strict=False):
+                if left.loose_key not in uneven:
+                    why = "the same place in a sequence of layers of the same kind and shapes"
+                    pair.join([left], [right], Evidence.ORDER, _SEQUENCE, why)
 
 
 def _find_uneven_forks(gap: tuple[list[Layer], list[Layer]]) -> set[Hashable]:
@@ -202,40 +204,6 @@ def _find_uneven_forks(gap: tuple[list[Layer], list[Layer]]) -> set[Hashable]:
         forks = Counter((layer.loose_key, layer.before) for layer in layers)
         siblings |= {key for (key, _), count in forks.items() if count > 1}
     return {key for key in siblings if ours[key] != theirs[key]}
-
-
-def _common_subsequence(ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> Iterator[tuple[int, int]]:
-    """Yield the positions of a longest common subsequence; equal starts and ends first, which is cheap."""
-    start, end = 0, 0
-    shorter = min(len(ours), len(theirs))
-    while start < shorter and ours[start] == theirs[start]:
-        yield start, start
-        start += 1
-    while end < shorter - start and ours[-1 - end] == theirs[-1 - end]:
-        end += 1
-        yield len(ours) - end, len(theirs) - end
-    rows, columns = ours[start : len(ours) - end], theirs[start : len(theirs) - end]
-    if not rows or not columns or len(rows) * len(columns) > _MOST_CELLS:
-        return
-    lengths = [[0] * (len(columns) + 1)]
-    for key in reversed(rows):
-        below = lengths[-1]
-        line = [0] * (len(columns) + 1)
-        for column in range(len(columns) - 1, -1, -1):
-            line[column] = (
-                below[column + 1] + 1 if key == columns[column] else max(below[column], line[column + 1])
-            )
-        lengths.append(line)
-    lengths.reverse()
-    row = column = 0
-    while row < len(rows) and column < len(columns):
-        if rows[row] == columns[column]:
-            yield start + row, start + column
-            row, column = row + 1, column + 1
-        elif lengths[row + 1][column] >= lengths[row][column + 1]:
-            row += 1
-        else:
-            column += 1
 
 
 # Regions
