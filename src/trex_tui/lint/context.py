@@ -489,6 +489,14 @@ class Context:
         }
         return {name: value for name, value in values.items() if value is not None}
 
+    @property
+    def needs_for_details(self) -> str:
+        """Return how to get more than the names of layers, without an option that the build was given."""
+        stated = self.build.options.get("Profiling verbosity", "")
+        words = f"{self.build.argument('--profilingVerbosity')} {stated}"
+        is_detailed = "detailed" in words or "2" in words.split()
+        return f"{'' if is_detailed else 'build with --profilingVerbosity=detailed and '}export with --exportLayerInfo"
+
     def explain_absence(self, missing: str, *kinds: FileKind) -> str:
         """Return why a file of these kinds cannot be used; `missing` if none of them is damaged."""
         files = [self.engine.files[kind] for kind in kinds if kind in self.engine.files]
@@ -546,7 +554,7 @@ def format_time(milliseconds: float | None, share_pct: float | None = None) -> s
 
 def details(context: Context) -> str:
     """Types, shapes and tactics of layers."""
-    missing = "no layer details: build with --profilingVerbosity=detailed and export with --exportLayerInfo"
+    missing = f"no layer details: {context.needs_for_details}"
     return "" if context.has_details else context.explain_absence(missing, FileKind.GRAPH)
 
 

@@ -196,6 +196,7 @@ def movement_share(context: Context) -> Findings:
     largest = sorted(moving, key=lambda layer: (-(context.ms[layer] or 0.0), layer))[:5]
     shares = ", ".join(f"{context.quote(layer)} {context.share_pct(layer):.1f} %" for layer in largest)
     only = "only moves or converts" if len(moving) == 1 else "only move or convert"
+    needs = context.needs_for_details
     yield finding(
         f"{plural(len(moving), 'layer')} {only} data: {context.format_time(*moving)}. The largest: {shares}.",
         moving,
@@ -204,8 +205,7 @@ def movement_share(context: Context) -> Findings:
         evidence={"movement_ms": context.sum_ms(moving), "movement_pct": round(share, 2)},
         remedy=""
         if context.has_details
-        else "Build with --profilingVerbosity=detailed and export with --exportLayerInfo: types and layouts then show "
-        "what forces each copy.",
+        else f"{needs[0].upper()}{needs[1:]}: types and layouts then show what forces each copy.",
     )
 
 

@@ -322,10 +322,8 @@ def _advise_on_hot(context: Context, layer: int) -> Remedy:
         )
     if not is_named_only:
         return ""
-    verbosity = f"{context.build.argument('--profilingVerbosity')} {context.build.options.get('Profiling verbosity', '')}"
-    export = "xport with --exportLayerInfo: shapes, types and tactic then show what limits it."
-    is_detailed = "detailed" in verbosity or "2" in verbosity.split()
-    return f"E{export}" if is_detailed else f"Build with --profilingVerbosity=detailed and e{export}"
+    needs = context.needs_for_details
+    return f"{needs[0].upper()}{needs[1:]}: shapes, types and tactic then show what limits it."
 
 
 @Rule(
