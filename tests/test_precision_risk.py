@@ -202,6 +202,34 @@ def test_nodes_are_joined_to_the_layers_of_an_engine(
 
 
 @needs_models
+def test_the_result_in_a_set_marks_its_layers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(REPOSITORY / "sample_artifacts/alexnet", tmp_path / "set")
+    conv, pool = "/features/features.3/Conv", "/features/features.2/MaxPool"
+    risks = [
+        {"node": conv, "risk": "rounding", "fp16_error": 0.25},
+        {"node": "/features/features.4/Relu", "risk": "overflow", "fp16_error": None},
+        {"node": pool, "risk": "", "fp16_error": 0.0002},
+    ]
+    content = {"schema": "trex-tui/precision-risk/1", "nodes": risks}
+    (tmp_path / "set/alexnet_fp16.precision-risk.json").write_text(json.dumps(content))
+    assert main(["layers", str(tmp_path / "set"), "--columns", "name,fp16_risk,fp16_error", "--json"]) == 0
+    rows = {
+        row["name"]: (row["fp16_risk"], row["fp16_error"])
+        for row in json.loads(capsys.readouterr().out)["layers"]
+    }
+    assert rows[f"{conv} + /features/features.4/Relu"] == ("overflow", 0.25)
+    assert rows[pool] == (None, 0.0002)
+    assert main(["lint", str(tmp_path / "set"), "--all", "--json"]) == 0
+    (finding,) = [
+        one
+        for one in json.loads(capsys.readouterr().out)["engines"][0]["findings"]
+        if one["rule"] == "PREC007"
+    ]
+    assert [layer["name"] for layer in finding["layers"]] == [f"{conv} + /features/features.4/Relu"]
+    assert "overflow" in finding["message"]
+
+
+@needs_models
 def test_missing_weights_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.copyfile(ARTIFACTS / "onnx/resnet18.onnx", tmp_path / "resnet18.onnx")
     assert main(["precision-risk", "--onnx", str(tmp_path / "resnet18.onnx")]) == 2

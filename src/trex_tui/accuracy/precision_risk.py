@@ -20,6 +20,7 @@ import pandas as pd
 
 from trex_tui.accuracy.tensors import Samples, TensorSpec, agree, find_files, format_shape, hold
 from trex_tui.analysis.outputs import Array
+from trex_tui.analysis.precision_risk import RISKS
 from trex_tui.artifacts.open import COPY_AGAIN
 from trex_tui.column import Column
 from trex_tui.engine.dtypes import DataType, parse_data_type
@@ -55,12 +56,7 @@ COLUMNS = {
             "risk",
             "Risk",
             "Why the node loses accuracy in FP16.",
-            words={
-                "overflow": "A result is beyond 65,504, although the inputs are not.",
-                "inner overflow": "Squares or sums within the operator are, unless the kernel accumulates in FP32.",
-                "rounding": "Rounded inputs change the result by more than 1 %.",
-                "overflowing input": "An input is beyond 65,504: a node before overflows.",
-            },
+            words=RISKS,
             priority=0,
         ),
         Column(
@@ -121,7 +117,6 @@ COLUMNS = {
         ),
     )
 }
-RISKS = ("overflow", "inner overflow", "rounding", "overflowing input")
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +204,7 @@ def _combine(rows: pd.DataFrame) -> pd.DataFrame:
         ~inherits & (errors > LARGE_ERROR),
         inherits,
     ]
-    frame.insert(2, "risk", np.select(conditions, RISKS, ""))
+    frame.insert(2, "risk", np.select(conditions, list(RISKS), ""))
     frame["fp16_error"] = errors.mask(np.isinf(errors))
     order = frame["risk"].map({risk: rank for rank, risk in enumerate((*RISKS, ""))})
     keys = pd.DataFrame({"risk": order, "error": -errors, "size": -frame["max_abs_value"]})

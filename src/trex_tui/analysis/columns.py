@@ -14,6 +14,7 @@ import pandas as pd
 from trex_tui.analysis import roofline
 from trex_tui.analysis.compute import control_flow, products, tensor_cores
 from trex_tui.analysis.energy import LAYER_ENERGY, layer_energy
+from trex_tui.analysis.precision_risk import RISKS, layer_risks
 from trex_tui.analysis.stability import OUTLIER_LEAST_PCT, OUTLIER_SCORE, find_outliers
 from trex_tui.column import RARE, Column, by_key
 from trex_tui.engine.columns import COLUMNS as ENGINE_COLUMNS
@@ -30,6 +31,10 @@ def _product(engine: Engine, key: str) -> pd.Series:
 
 def _energy(engine: Engine, key: str) -> pd.Series:
     return layer_energy(engine)[key]
+
+
+def _risk(engine: Engine, key: str) -> pd.Series:
+    return layer_risks(engine)[key]
 
 
 def outliers(engine: Engine) -> pd.Series:
@@ -52,6 +57,7 @@ def _onnx(engine: Engine, key: str, kind: Any) -> pd.Series:  # noqa: ANN401 - a
 
 _DIMENSIONS = "layer information: Kernel, Groups, Dimensions"
 _MODEL = "ONNX model of --onnx"
+_RISK = "result of `trex-tui precision-risk` in the set"
 _SINGLE = "profile: single times, as an IProfiler writes them"
 _CORES = {"yes": "The kernel runs on tensor cores.", "no": "The kernel runs on CUDA cores."}
 _FLOW = {"loop": "A later layer jumps back.", "branch": "An earlier layer may jump over it."}
@@ -110,6 +116,11 @@ _LISTED = (
     _onnx_column("onnx_params", "Params", "Elements of the parameters that the ONNX nodes read; those with the same "
                  "content count once.", INT, "params"),
     _onnx_column("onnx_params_bytes", "Param bytes", "Size of these parameters in the model."),
+    Column("fp16_risk", "FP16 risk", "Why the worst ONNX node of the layer loses accuracy in FP16.", source=_RISK,
+           priority=RARE, words=RISKS, compute=partial(_risk, key="fp16_risk")),
+    Column("fp16_error", "FP16 error", "Largest error of an ONNX node of the layer with inputs rounded to FP16; missing "
+           "where one overflows.", "‖y(rounded) − y‖₂ / ‖y‖₂", _RISK, priority=RARE,
+           compute=partial(_risk, key="fp16_error")),
     _onnx_column("onnx_evidence", "ONNX by", "Source of the layer's ONNX nodes.", TEXT, words=_EVIDENCE),
 )
 # fmt: on

@@ -53,6 +53,8 @@ class FileKind(str, Enum):
     """The serialized engine itself; only its header is read."""
     ACCURACY = "accuracy"
     """`output_diff.json`: differences of its outputs from those of another engine."""
+    PRECISION_RISK = "precision_risk"
+    """Nodes of its ONNX model that FP16 makes inaccurate, written by `trex-tui precision-risk --json`."""
     MONITOR = "monitor"
     """Samples of power, temperature and clocks during the run."""
     IDLE_POWER = "idle_power"
@@ -78,6 +80,7 @@ class FileKind(str, Enum):
 
 _WORDS = {
     FileKind.ACCURACY: "comparison of outputs",
+    FileKind.PRECISION_RISK: "list of nodes that FP16 makes inaccurate",
     FileKind.PLAN: "serialized engine",
     FileKind.MONITOR: "log of power, temperature and clocks",
     FileKind.IDLE_POWER: "record of idle power",
@@ -144,7 +147,11 @@ _ROOT_KEY = re.compile(
 _LAYER_KEYS = re.compile(r'"(?:LayerType|Inputs|Outputs)"\s*:')
 _ONE_LAYER = re.compile(r'\{\s*"Name"\s*:[^{}]*"LayerType"\s*:')
 _SCHEMA = re.compile(r'\{\s*"schema"\s*:\s*"trex-tui/(?P<name>[\w.-]*)')
-_OWN_KINDS = {"capture": FileKind.MANIFEST, "accuracy": FileKind.ACCURACY}
+_OWN_KINDS = {
+    "capture": FileKind.MANIFEST,
+    "accuracy": FileKind.ACCURACY,
+    "precision-risk": FileKind.PRECISION_RISK,
+}
 _TIMES = re.compile(
     r'"(?:times|timings|per_?iteration|latenc(?:y|ies))(?:[ _]?in)?[ _(]*'
     r'(?:[mun\u00b5\u03bc]?s|(?:milli|micro|nano)?seconds)?\)?"\s*:\s*(?:\[\s*[-\d{]'

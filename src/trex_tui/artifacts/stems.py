@@ -14,7 +14,7 @@ OUTPUT_DIFF = "output_diff.json"
 """Comparison of outputs, known by its name."""
 _CANONICAL = re.compile(
     r"(?P<stem>.+?)\.(?:"
-    r"(?:(?:graph|profile|timing|build\.metadata|profile\.metadata|metadata|capture)\.json"
+    r"(?:(?:graph|profile|timing|build\.metadata|profile\.metadata|metadata|capture|precision-risk)\.json"
     r"|(?:build|profile)\.log)(?:\.gz)?"
     r"|monitor\.csv"
     r"|engine|plan|trt|tea)",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 from trex_tui.analysis.peaks import find_peak, has_tensor_cores
@@ -467,9 +468,41 @@ def _find_non_conforming(context: Context) -> Findings:
     )
 
 
+@Rule(
+    "PREC007",
+    "Nodes that FP16 makes inaccurate run in FP16",
+    WARNING,
+    looks_for="Layers in FP16, whose worst ONNX node overflows or loses more than 1 % in FP16 by the result of `trex-tui "
+    "precision-risk` in the set.",
+    why="Infinities and large rounding errors in one layer reach the outputs.",
+    remedy="Keep these nodes in FP32; the result of precision-risk has the options and the list of nodes.",
+    not_when="Sets without such a result; layers in BF16 and FP32, whose range suffices.",
+    references=(issue(2922), issue(3897), issue(4498)),
+    columns=("precision", "onnx_nodes", "fp16_risk", "fp16_error"),
+)
+def inaccurate_in_fp16(context: Context) -> Findings:
+    risks, precisions = context.values("fp16_risk"), context.values("precision")
+    layers = [
+        layer
+        for layer, (risk, precision) in enumerate(zip(risks, precisions, strict=True))
+        if risk and precision == DataType.FP16.value
+    ]
+    if layers:
+        counts = Counter(risks[layer] for layer in layers)
+        kinds = ", ".join(f"{count} {risk}" for risk, count in counts.items())
+        yield finding(
+            f"{plural(len(layers), 'layer')} in FP16 {'runs' if len(layers) == 1 else 'run'} nodes that FP16 makes "
+            f"inaccurate ({kinds}), first {context.quote(layers[0])}.",
+            layers,
+            confidence=HIGH,
+            evidence={"risks": dict(counts)},
+        )
+
+
 RULES = (
     single_precision_layer,
     float_island,
     requested_precision,
     builder_notes,
+    inaccurate_in_fp16,
 )
