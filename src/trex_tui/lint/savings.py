@@ -30,8 +30,10 @@ cores may be far below those on tensor cores, and still be limited by their arit
 
 
 @per_context
-def best_copy_bytes_per_ms(context: Context) -> float | None:
-    """Return the 95th percentile of bytes over time among large movement layers: the measured memory bandwidth."""
+def bandwidth_bytes_per_ms(context: Context) -> float | None:
+    """Return the bandwidth of the device, else percentile 95 of bytes over time among large copies of this engine."""
+    if stated := context.device.peak_bandwidth_bytes_per_s:
+        return stated / 1000
     floor = context.floor_ms or 0.0
     rates = sorted(
         size / ms
@@ -41,29 +43,16 @@ def best_copy_bytes_per_ms(context: Context) -> float | None:
     return rates[min(len(rates) - 1, int(0.95 * len(rates)))] if rates else None
 
 
-@per_context
-def bandwidth_bytes_per_ms(context: Context) -> float | None:
-    """Return the bandwidth of the device, else the best copy of this engine; None if neither is known."""
-    stated = context.device.peak_bandwidth_bytes_per_s
-    return stated / 1000 if stated else best_copy_bytes_per_ms(context)
-
-
 def moving_ms(context: Context, size: float | None) -> float | None:
     """Return the time to move bytes once between memory and SMs; None if bytes or bandwidth are unknown."""
     bandwidth = bandwidth_bytes_per_ms(context)
     return None if size is None or not bandwidth else size / bandwidth
 
 
-def bandwidth_share(context: Context, layer: int) -> float | None:
-    """Return the share of the memory bandwidth that a layer uses (above 1 if data stays in the cache); None if unknown."""
-    moving, ms = moving_ms(context, context.bytes[layer]), context.ms[layer]
-    return moving / ms if moving is not None and ms else None
-
-
 def is_busy(context: Context, layer: int) -> bool:
-    """Return whether a layer is known to be memory-bound."""
-    share = bandwidth_share(context, layer)
-    return share is not None and share >= BUSY
+    """Return whether a layer is known to be memory-bound; data that stays in the cache moves faster than memory."""
+    moving, ms = moving_ms(context, context.bytes[layer]), context.ms[layer]
+    return moving is not None and bool(ms) and moving >= BUSY * (ms or 0.0)
 
 
 @per_context
