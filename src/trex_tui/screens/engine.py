@@ -150,13 +150,15 @@ class EngineScreen(MainScreen):
     async def _show(self, tab: str) -> None:
         switcher = self.query_one(ContentSwitcher)
         async with self._mounting:  # a command of the palette and a key may ask for the same tab
+            if self not in self.app.screen_stack:
+                return  # closed meanwhile
             if tab not in self._panes:
                 pane = PANES[tab](self.engine)
                 pane.others = self.others
                 pane.display = False
                 await switcher.mount(pane)
                 self._panes[tab] = pane
-        if not self.is_attached:
+        if self not in self.app.screen_stack:
             return
         with self.app.batch_update():  # else every step is painted: three times as many bytes
             self._tab = switcher.current = tab
@@ -287,8 +289,8 @@ class EngineScreen(MainScreen):
 
     def action_close(self) -> None:
         """Go back to the list of engines; without one quit."""
-        if not self.is_current:
-            return  # a second key, which came before the first had closed it
+        if not (self.is_current and self._tab):
+            return  # a second key, which came before the first had closed it, or before the first tab is there
         if len(self.app.screen_stack) > 2:
             self.app.pop_screen()
         else:

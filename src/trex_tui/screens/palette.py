@@ -10,12 +10,14 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar
 
+from textual import on
 from textual.app import App
+from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import OptionList
+from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from trex_tui.screens.dialogs import ChooseDialog
@@ -66,7 +68,7 @@ def _actions_of(screen: Screen[Any]) -> list[Action]:
 
 
 class Palette(CommandPalette):
-    """Textual's. In 8.2.8 a page key is an error until its list is drawn."""
+    """Textual's. In 8.2.8 a page key is an error until its list is drawn, and keys that come after its end are errors too."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("pagedown", "page(1)"), ("pageup", "page(-1)")]
 
@@ -74,6 +76,14 @@ class Palette(CommandPalette):
         commands = self.query_one("CommandList", OptionList)
         with suppress(KeyError):
             (commands.action_page_down if step > 0 else commands.action_page_up)()
+
+    def dismiss(self, result: Any = None) -> AwaitComplete:  # noqa: ANN401 - as Textual's
+        return super().dismiss(result) if self.is_current else AwaitComplete.nothing()
+
+    @on(Input.Changed)
+    def _drop_late_text(self, event: Input.Changed) -> None:
+        if not self.is_current:
+            event.prevent_default()
 
 
 class Commands(Provider):
