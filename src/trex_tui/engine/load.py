@@ -106,9 +106,9 @@ class _Files:
         try:
             return reader(path)
         except ArtifactError as error:
-            # Nothing else depends on a companion: its errors are warnings.
+            # Nothing else depends on a companion: its errors are warnings, which count for --strict.
             severity = Severity.WARNING if kind.is_companion else Severity.ERROR
-            self.notes.append(error.note._replace(severity=severity))
+            self.notes.append(error.note._replace(severity=severity, is_incomplete=True))
             return None
 
 
