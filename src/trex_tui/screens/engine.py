@@ -148,10 +148,10 @@ class EngineScreen(MainScreen):
             await self._show(tab)
 
     async def _show(self, tab: str) -> None:
-        switcher = self.query_one(ContentSwitcher)
         async with self._mounting:  # a command of the palette and a key may ask for the same tab
             if self not in self.app.screen_stack:
                 return  # closed meanwhile
+            switcher = self.query_one(ContentSwitcher)
             if tab not in self._panes:
                 pane = PANES[tab](self.engine)
                 pane.others = self.others
@@ -160,12 +160,11 @@ class EngineScreen(MainScreen):
                 self._panes[tab] = pane
         if self not in self.app.screen_stack:
             return
-        with self.app.batch_update():  # else every step is painted: three times as many bytes
-            self._tab = switcher.current = tab
-            self.query_one(TabLine).active = tab
-            self._update_pane()
-            self.set_focus(self.pane.main)
-            self.refresh_bindings()
+        self._tab = switcher.current = tab
+        self.query_one(TabLine).active = tab
+        self._update_pane()
+        self.set_focus(self.pane.main)
+        self.refresh_bindings()
 
     def _update_pane(self) -> None:
         """Give the visible tab what it may have missed."""
