@@ -229,6 +229,31 @@ def test_the_result_in_a_set_marks_its_layers(tmp_path: Path, capsys: pytest.Cap
     assert "overflow" in finding["message"]
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "alexnet_fp16.precision-risk.json",
+            '{"schema": "trex-tui/precision-risk/1", "nodes": [{"node": "/a',
+        ),
+        ("alexnet_fp16.precision-risk.json", '{"schema": "trex-tui/precision-risk/1"}'),
+        (
+            "alexnet_fp16.accuracy/output_diff.json",
+            '{"schema": "trex-tui/accuracy/2", "outputs": [{"name": "x", "m',
+        ),
+    ],
+)
+def test_a_damaged_result_is_stated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str
+) -> None:
+    shutil.copytree(REPOSITORY / "sample_artifacts/alexnet", tmp_path / "set")
+    (tmp_path / "set" / name).parent.mkdir(exist_ok=True)
+    (tmp_path / "set" / name).write_text(text)
+    for command in ("summary", "layers", "engines", "lint"):
+        assert main([command, str(tmp_path / "set"), "--strict", "--json"]) == 2
+        assert Path(name).name in capsys.readouterr().out
+
+
 @needs_models
 def test_missing_weights_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.copyfile(ARTIFACTS / "onnx/resnet18.onnx", tmp_path / "resnet18.onnx")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from trex_tui.artifacts.kinds import FileKind
-from trex_tui.artifacts.open import finite_number, load_json
+from trex_tui.artifacts.precision_risk import read_precision_risk
 from trex_tui.engine.model import Engine, per_engine
 from trex_tui.errors import ArtifactError
 from trex_tui.frames import FLOAT, TEXT
@@ -22,7 +22,11 @@ RISKS = {
 @per_engine
 def layer_risks(engine: Engine) -> pd.DataFrame:
     """Return fp16_risk and fp16_error of each layer: those of its worst node; NA without a result, or for none."""
-    nodes = read_risks(engine)
+    path = engine.files.get(FileKind.PRECISION_RISK)
+    try:
+        nodes = read_precision_risk(path) if path else {}
+    except ArtifactError:
+        nodes = {}  # a note of the engine says so
     rank = {risk: place for place, risk in enumerate(RISKS)}
     risks, errors = [], []
     for names in engine.layers["onnx_nodes"]:
@@ -34,18 +38,3 @@ def layer_risks(engine: Engine) -> pd.DataFrame:
     return pd.DataFrame(
         {"fp16_risk": pd.array(risks, TEXT), "fp16_error": pd.array(errors, FLOAT)}, engine.layers.index
     )
-
-
-def read_risks(engine: Engine) -> dict[str, tuple[str, float | None]]:
-    """Return node -> risk and error of the result in the set; empty without one, or if it cannot be read."""
-    path = engine.files.get(FileKind.PRECISION_RISK)
-    try:
-        root = load_json(path) if path else {}
-    except ArtifactError:
-        return {}
-    rows = root.get("nodes") if isinstance(root, dict) else None
-    return {
-        str(row.get("node")): (str(row.get("risk") or ""), finite_number(row.get("fp16_error")))
-        for row in (rows if isinstance(rows, list) else ())
-        if isinstance(row, dict)
-    }

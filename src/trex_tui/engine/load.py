@@ -15,8 +15,10 @@ from trex_tui.artifacts.layer_samples import read_layer_samples
 from trex_tui.artifacts.manifest import CaptureManifest, read_capture_manifest
 from trex_tui.artifacts.metadata import Facts, StatedMemory, read_metadata
 from trex_tui.artifacts.open import COPY_AGAIN, gc_paused
+from trex_tui.artifacts.outputs import read_accuracy
 from trex_tui.artifacts.plan import PlanHead, describe_plan, read_plan_head
 from trex_tui.artifacts.power import PowerLog, read_idle_power_w, read_power_log
+from trex_tui.artifacts.precision_risk import read_precision_risk
 from trex_tui.artifacts.profile import Profile, read_profiles
 from trex_tui.artifacts.timing import read_timings
 from trex_tui.column import Column
@@ -130,6 +132,8 @@ def _read(source: ArtifactSet, run: int | None, begin: Callable[[Path], None] | 
     )
     _add_logs(contents, source, traces)
     _check_usable(contents, source)
+    files.read(FileKind.ACCURACY, read_accuracy)  # columns read them at use: damage is a note here
+    files.read(FileKind.PRECISION_RISK, read_precision_risk)
     capture = files.read(FileKind.MANIFEST, lambda path: read_capture_manifest(path, source.files.values()))
     for part in (contents.info, contents.profile, shown.timing, capture):
         if part is not None:
