@@ -61,9 +61,14 @@ def test_commands_are_shown_as_they_would_be_typed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    name = f"{FOLDER}'\"\n$(touch pwned).onnx"
-    Path(name).write_bytes(MODEL)
     trtexec = str(programs("10.4.0").path)
+    name = "=d [red]&<b>|$(x)`'\"$(touch pwned).onnx"
+    for file in (name, f"{FOLDER}\n.onnx"):
+        Path(file).write_bytes(MODEL)
+    assert main(["capture", "--onnx", f"{FOLDER}\n.onnx", "--dry-run", "--trtexec", trtexec]) == 2
+    error = capsys.readouterr().err
+    check_plain(error)
+    assert "control characters" in error
     assert main(["capture", "--onnx", name, "--dry-run", "--trtexec", trtexec]) == 0
     shown = capsys.readouterr().out
     check_plain(shown)
