@@ -184,6 +184,8 @@ class BuildPane(EnginePane):
         if self._join is None or self.view != "Tactics" or self.tuning is not None or row is None:
             return None
         values = self._values(row)
+        if not values:
+            return None  # a row of the view before
         place = (values["line"], values["name"])
         tunings = self._join.trace.tunings
         return next(
@@ -203,7 +205,7 @@ class BuildPane(EnginePane):
 
     @on(FrameTable.Moved)
     def _explain(self, event: FrameTable.Moved) -> None:
-        if self._join is not None and event.row is not None:
+        if self._join is not None and event.row is not None and event.row == event.table.row:
             self.query_one("#details", LinkedText).show(self._detail_lines(event.row))
 
     def _detail_lines(self, row: Row) -> Iterator[Line]:
