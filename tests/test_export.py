@@ -65,7 +65,7 @@ def test_the_table_is_that_of_layers(capsys: Captured) -> None:
 
 
 def test_chosen_layers(capsys: Captured) -> None:
-    options = ["--format", "json", "--around", "4", "--radius", "1", "--columns", "index,kind"]
+    options = ["--format", "json", "--filter", "index:4", "--radius", "1", "--columns", "index,kind"]
     code, out, err = run(capsys, ALEXNET, *options)
     assert (code, err) == (0, "")
     nodes = {one["id"]: one for one in strict_json(out)["nodes"]}
@@ -80,24 +80,6 @@ def test_chosen_layers(capsys: Captured) -> None:
     code, table, err = run(capsys, ALEXNET, "--format", "csv", "--filter", "zzz", "--columns", "name")
     assert (code, table) == (0, "name\n")
     assert err == "trex-tui: 0 of 14 layers chosen\n"
-
-
-@pytest.mark.parametrize(
-    ("around", "drawn"),
-    [("features.3/conv", [3]), ("/FEATURES/features.2/maxpool", [2]), ("#4", [4]), ("Gemm_myl9_2", [11])],
-)
-def test_around_takes_names_in_any_case(around: str, drawn: list[int], capsys: Captured) -> None:
-    options = ["--format", "csv", "--columns", "index", "--radius", "0"]
-    code, out, _ = run(capsys, ALEXNET, "--around", around, *options)
-    assert (code, [int(line) for line in out.split()[1:]]) == (0, drawn)
-
-
-def test_around_names_what_it_could_mean(capsys: Captured) -> None:
-    code, _, err = run(capsys, ALEXNET, "--format", "csv", "--around", "MAXPOOL")
-    assert code == 2
-    assert "3 layers match (2 /features/features.2/MaxPool, 4 " in one_line(err)
-    code, _, err = run(capsys, ALEXNET, "--format", "csv", "--around", "conv1")
-    assert "no layer name contains 'conv1'" in one_line(err)
 
 
 def test_metadata_has_the_keys_of_trex(capsys: Captured) -> None:
@@ -143,7 +125,6 @@ def test_examples_of_the_help(
         (["-o", "net/alexnet_fp16.graph.json", "--format", "json", "--force"], "is an input file"),
         (["-o", "x.json", "--columns", "what"], "no column 'what'"),
         (["-o", "x.dot", "--filter", "ms>"], "--filter: "),
-        (["-o", "x.dot", "--highlight", "ms>"], "--highlight: "),
     ],
 )
 def test_what_is_refused(

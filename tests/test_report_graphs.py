@@ -26,11 +26,9 @@ from trex_tui.engine.model import Engine
 from trex_tui.errors import TrexError
 from trex_tui.report import graphs
 from trex_tui.report.graphs import (
-    Drawing,
     Graph,
     choose_layers,
     draw,
-    find_layer,
     make_graph,
     write_dot,
     write_graphml,
@@ -166,37 +164,16 @@ def test_nodes_stand_in_an_order_in_which_data_runs_forward(real: Engine, reusin
         )
 
 
-def names_in(
-    engine: Engine, filter_text: str = "", around: str | None = None, radius: int | None = None
-) -> str:
+def names_in(engine: Engine, filter_text: str, radius: int = 0) -> str:
     from trex_tui.report.selection import choose_rows
 
-    rows = choose_rows(engine, filter_text) if filter_text else None
-    middle = None if around is None else find_layer(engine, around)
-    return "".join(engine.layers["name"][choose_layers(engine, rows, middle, radius)])
+    return "".join(engine.layers["name"][choose_layers(engine, choose_rows(engine, filter_text), radius)])
 
 
 def test_parts_of_the_graph(reusing: Engine) -> None:
     assert names_in(reusing, "ms>0.4") == "abe"
     assert names_in(reusing, "ms>1.5", radius=1) == "acde", "the loop leads from e to a"
-    assert names_in(reusing, around="b", radius=1) == "abcd"
-    assert names_in(reusing, around="#1", radius=0) == "b"
-    assert names_in(reusing, around="4", radius=0) == "e"
-    assert names_in(reusing, "ms<0.3", around="b", radius=1) == "cd"
-
-
-@pytest.mark.parametrize(
-    ("around", "told"),
-    [
-        ("zzz", "no layer name contains 'zzz'"),
-        ("", "5 layers match (0 a, 1 b, 2 c, …)"),
-        ("7", "layer 7 does not exist; use 0 to 4"),
-    ],
-)
-def test_what_cannot_be_found_is_said(reusing: Engine, around: str, told: str) -> None:
-    with pytest.raises(TrexError) as caught:
-        find_layer(reusing, around)
-    assert told in str(caught.value)
+    assert names_in(reusing, "name:b", radius=1) == "abcd"
 
 
 # Files
@@ -246,10 +223,10 @@ def plain(text: str | None) -> str:
     return re.sub(r"\s+", " ", (text or "").replace("\u00a0", " ")).strip()
 
 
-def check_as_drawn(engine: Engine, drawing: Drawing | None = None) -> ElementTree.Element:
+def check_as_drawn(engine: Engine, color_by: str = "kind") -> ElementTree.Element:
     """Graphviz shows exactly the nodes and edges that it was given, and nothing that leads elsewhere."""
     graph = graph_of(engine)
-    picture = draw(write_dot(engine, graph, drawing or Drawing()), "svg")
+    picture = draw(write_dot(engine, graph, color_by), "svg")
     root = ElementTree.fromstring(picture)
     boxes = {one.findtext(f"{SVG}title"): one for one in root.iter(f"{SVG}g") if one.get("class") == "node"}
     assert boxes.keys() == set(graph.nodes)
@@ -265,7 +242,7 @@ def check_as_drawn(engine: Engine, drawing: Drawing | None = None) -> ElementTre
 
 @needs_dot
 def test_hostile_names_stay_names(hostile: Engine) -> None:
-    check_as_drawn(hostile, Drawing(has_edge_labels=True))
+    check_as_drawn(hostile)
 
 
 @needs_dot
@@ -276,23 +253,14 @@ def test_loops_constants_and_names_only(reusing: Engine, names_only: Engine) -> 
 
 @needs_dot
 @pytest.mark.parametrize("column", ["kind", "precision", "latency"])
-def test_colours_and_highlights(real: Engine, names_only: Engine, column: str) -> None:
+def test_colours(real: Engine, names_only: Engine, column: str) -> None:
     for engine in (real, names_only):
-        root = check_as_drawn(engine, Drawing(column, highlighted={0}))
-        assert sum(one.get("stroke-width") == "3" for one in root.iter()) == 1
-
-
-@needs_dot
-def test_labels_of_edges(tmp_path: Path) -> None:
-    engine = chain_of(("a", "b <c>", "d"), tmp_path)
-    root = check_as_drawn(engine, Drawing(has_edge_labels=True))
-    texts = [plain(one.text) for one in root.iter(f"{SVG}text")]
-    assert sum("1×8 FP16" in text for text in texts) >= 2
+        check_as_drawn(engine, column)
 
 
 def test_damage_is_in_the_title_of_the_graph() -> None:
     engine = load_engine(SAMPLES / "damaged")
-    title = write_dot(engine, graph_of(engine), Drawing()).splitlines()[1]
+    title = write_dot(engine, graph_of(engine)).splitlines()[1]
     assert "is truncated: the JSON ends in the middle" in title
 
 

@@ -29,8 +29,7 @@ Pictures of graphs (svg, png) are drawn by Graphviz.
 examples:
   trex-tui export results/alexnet -o alexnet.svg
   trex-tui export results/alexnet -o alexnet.dot --color-by precision
-  trex-tui export results/alexnet -o hot.svg --highlight 'pct>5'
-  trex-tui export results/alexnet -o part.svg --around features.3/conv --edges
+  trex-tui export results/alexnet -o part.svg --filter features.3 --radius 2
   trex-tui export results/alexnet -o alexnet.graphml
   trex-tui export results/alexnet -o alexnet.perfetto.json
   trex-tui export results/alexnet -o alexnet.xlsx
@@ -48,18 +47,16 @@ def add_arguments(parser: CommandParser) -> None:
     add_filter(parser)
     add_columns(parser)
     parser.add_argument(
-        "--around", metavar="LAYER", help="only this layer and its neighbours: name, part of a name, or index"
+        "--radius",
+        type=whole,
+        default=0,
+        metavar="N",
+        help="with --filter: neighbours up to this distance too",
     )
     parser.add_argument(
-        "--radius", type=whole, metavar="N", help="distance of neighbours; default: 2, with --filter 0"
-    )
-    pictures = parser.add_argument_group("pictures and graphs")
-    pictures.add_argument(
         "--color-by", type=_COLOR_BY, choices=_COLOR_BY, default="kind", metavar="COLUMN",
         help="column shown by color: kind (default), precision, latency",
     )  # fmt: skip
-    pictures.add_argument("--edges", action="store_true", help="label edges with shape and format")
-    pictures.add_argument("--highlight", metavar="EXPR", default="", help="highlight matching layers")
     add_result(parser, _FORMATS, default="")
 
 
@@ -67,10 +64,8 @@ def run(options: argparse.Namespace) -> int:
     from trex_tui.cli.loading import Loader
     from trex_tui.report.document import Document
     from trex_tui.report.graphs import (
-        Drawing,
         choose_layers,
         draw,
-        find_layer,
         make_graph,
         write_dot,
         write_graphml,
@@ -86,8 +81,7 @@ def run(options: argparse.Namespace) -> int:
     loader = Loader(options)
     engine = loader.load_one()
     rows = choose_rows(engine, options.filter) if options.filter else None
-    around = None if options.around is None else find_layer(engine, options.around)
-    layers = choose_layers(engine, rows, around, options.radius)
+    layers = choose_layers(engine, rows, options.radius)
     if not layers and len(engine):
         complain(f"0 of {len(engine)} layers chosen")
     columns = named_columns(engine, split_names(options.columns) or ["all"])
@@ -99,17 +93,13 @@ def run(options: argparse.Namespace) -> int:
         content = write_trace(engine, layers)
     else:
         graph = make_graph(engine, layers, columns)
-        marked = choose_rows(engine, options.highlight, "--highlight") if options.highlight else None
-        highlighted = frozenset() if marked is None else frozenset(marked.index[marked])
-        drawing = Drawing(options.color_by, highlighted, options.edges)
         if result.format == "graphml":
             content = write_graphml(graph)
         elif result.format == "json":
             content = write_node_link(engine, graph)
-        elif result.format == "dot":
-            content = write_dot(engine, graph, drawing)
         else:
-            content = draw(write_dot(engine, graph, drawing), result.format)
+            dot = write_dot(engine, graph, options.color_by)
+            content = dot if result.format == "dot" else draw(dot, result.format)
     document = Document("export", engine.name, notes=engine.notes)
     result.report(document.damage() if result.format in _WITH_NOTES else engine.notes)
     result.write_content(content, loader.inputs(), [] if result.format in _WITH_NOTES else document.damage())

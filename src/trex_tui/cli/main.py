@@ -89,7 +89,6 @@ examples:
   trex-tui explain p99
 """
 _SHELLS = Words(("bash", "zsh", "fish", "tcsh"))
-_MAY_BEGIN_WITH_MINUS = ("--filter", "--highlight")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -197,7 +196,7 @@ def _join_values(arguments: list[str]) -> list[str]:
     joined: list[str] = []
     for argument in arguments:
         is_word = argument.startswith("-") and not argument.startswith("--")
-        if is_word and joined and joined[-1] in _MAY_BEGIN_WITH_MINUS:
+        if is_word and joined and joined[-1] == "--filter":
             joined[-1] = f"{joined[-1]}={argument}"
         else:
             joined.append(argument)

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence, Set
-from typing import Any, NamedTuple
+from typing import Any
 
 import networkx as nx
 import pandas as pd
@@ -35,58 +35,24 @@ Graph = Any
 _WIDEST = 48
 """Characters per line in a box."""
 _MOST_LINES = 3
-_MOST_NAMED = 3
 _MOST_BYTES = 16_000
 """Graphviz up to 2.50 reads no string of more than 16 384 bytes (its scanner's buffer)."""
 _TIMEOUT_S = 120.0
-_MUTED, _HIGHLIGHT, _BINDING = "#767c82", "#c2185b", "#e6e9e6"
+_MUTED, _BINDING = "#767c82", "#e6e9e6"
 _HOT = "#96103c"
 _INSTALL = "install Graphviz (apt install graphviz, dnf install graphviz, brew install graphviz)"
 
 
-def find_layer(engine: Engine, text: str) -> int:
-    """Return the one layer that the user means: by its full name, else its index, else a part of its name.
-
-    Raises:
-        TrexError: No layer matches, or several do.
-    """
-    names = engine.layers["name"]
-    found = names.index[names.eq(text)]
-    number = text.removeprefix("#")
-    if found.empty and number.isascii() and number.isdecimal() and len(number) < 10:
-        if int(number) >= len(engine):
-            raise TrexError(f"--around: layer {number} does not exist; use 0 to {len(engine) - 1}")
-        return int(number)
-    for equal in (
-        names.str.casefold().eq(text.casefold()),
-        names.str.contains(text, case=False, regex=False),
-    ):
-        found = names.index[equal.astype(bool)] if found.empty else found
-    if found.empty:
-        raise TrexError(f"--around: no layer name contains {text!r}; use another name or an index")
-    if len(found) > 1:
-        some = ", ".join(
-            f"{index} {shorten_middle(printable(names[index]), 40)}" for index in found[:_MOST_NAMED]
-        )
-        more = ", …" if len(found) > _MOST_NAMED else ""
-        raise TrexError(f"--around: {plural(len(found), 'layer')} match ({some}{more}); use an index")
-    return int(found[0])
-
-
-def choose_layers(
-    engine: Engine, rows: pd.Series | None = None, around: int | None = None, radius: int | None = None
-) -> list[int]:
+def choose_layers(engine: Engine, rows: pd.Series | None = None, radius: int = 0) -> list[int]:
     """Return the layers to export, in order of execution.
 
     Args:
         rows: Mask of the layers that a filter matches; None for all.
-        around: Layer in the middle; with a filter, those of its neighbours that match.
-        radius: Links to further layers; None for 2 around a layer, and for none around those of a filter.
+        radius: Links to further layers around those of the filter.
     """
-    matching = engine.layers.index.tolist() if rows is None else rows.index[rows].tolist()
-    if around is None:
-        return matching if rows is None else sorted(_reach(engine, matching, radius or 0))
-    return sorted(_reach(engine, [around], 2 if radius is None else radius).intersection(matching))
+    if rows is None:
+        return engine.layers.index.tolist()
+    return sorted(_reach(engine, rows.index[rows].tolist(), radius))
 
 
 def _reach(engine: Engine, start: Iterable[int], radius: int) -> set[int]:
@@ -186,31 +152,20 @@ def write_node_link(engine: Engine, graph: Graph) -> str:
 # DOT
 
 
-class Drawing(NamedTuple):
-    """How a graph is drawn.
+def write_dot(engine: Engine, graph: Graph, color_by: str = "kind") -> str:
+    """Return the graph in DOT; notes about damage are comments and part of the title.
 
-    Attributes:
+    Args:
         color_by: kind, precision or latency.
-        highlighted: Layers with a thick frame.
-        has_edge_labels: Shape and format beside the arrows between layers.
     """
-
-    color_by: str = "kind"
-    highlighted: Set[int] = frozenset()
-    has_edge_labels: bool = False
-
-
-def write_dot(engine: Engine, graph: Graph, drawing: Drawing = Drawing()) -> str:  # noqa: B008 - it is constant
-    """Return the graph in DOT; notes about damage are comments and part of the title."""
     notes = [f"// {note.severity.value}: {printable(str(note))}" for note in engine.notes]
-    return "\n".join([*_write_dot(engine, graph, drawing), "// trex-tui/graph/1", *notes]) + "\n"
+    return "\n".join([*_write_dot(engine, graph, color_by), "// trex-tui/graph/1", *notes]) + "\n"
 
 
-def _write_dot(engine: Engine, graph: Graph, drawing: Drawing) -> Iterator[str]:
+def _write_dot(engine: Engine, graph: Graph, color_by: str) -> Iterator[str]:
     layers = [int(node.removeprefix("layer_")) for node, role in graph.nodes(data="role") if role == "layer"]
-    boxes = {f"layer_{layer}": box for layer, box in _draw_boxes(engine, layers, drawing)}
-    # Graphviz loses labels of edges where it packs. Layers without links are arranged in rows of six, in their order.
-    pack = "" if drawing.has_edge_labels else ', pack=true, packmode="array_u6"'
+    boxes = {f"layer_{layer}": box for layer, box in _draw_boxes(engine, layers, color_by)}
+    pack = ', pack=true, packmode="array_u6"'  # layers without links: in rows of six, in their order
     title = _quote(_describe_graph(engine, layers))
     yield f"digraph {_quote(engine.name)} {{"
     yield f"  graph [label={title}, labelloc=t, fontname=Helvetica, ranksep=0.35, nodesep=0.25{pack}];"
@@ -222,21 +177,20 @@ def _write_dot(engine: Engine, graph: Graph, drawing: Drawing) -> Iterator[str]:
         tooltip = "\n".join(f"{key}: {value}" for key, value in known.items())
         attributes = f"tooltip={_quote(tooltip, is_tooltip=True)}, sortv={number}"
         yield f"  {node} [{attributes}, {boxes.get(node) or _draw_binding(data)}];"
-    yield from _write_edges(engine, graph, drawing)
+    yield from _write_edges(engine, graph)
     yield "}"
 
 
-def _draw_boxes(engine: Engine, layers: Sequence[int], drawing: Drawing) -> Iterator[tuple[int, str]]:
+def _draw_boxes(engine: Engine, layers: Sequence[int], color_by: str) -> Iterator[tuple[int, str]]:
     """Yield each layer with the attributes of its box: the name has its own lines, the other values one."""
     frame = engine.frame("name", "kind", "precision", "latency_ms").loc[list(layers)]
-    colors = _choose_fills(frame, drawing.color_by)
+    colors = _choose_fills(frame, color_by)
     for layer, row, color in zip(layers, plain_rows(frame), colors, strict=True):
         name = textwrap.wrap(shorten_middle(printable(row["name"]), _MOST_LINES * _WIDEST), _WIDEST)
         time = "" if row["latency_ms"] is None else f"{format_ms(row['latency_ms'])} ms"
         words = " · ".join(filter(None, (row["kind"], row["precision"], time)))
-        frame_color = f'"{_HIGHLIGHT}", penwidth=3' if layer in drawing.highlighted else f'"{_MUTED}"'
         label = _quote("\n".join([*name, words]))
-        yield layer, f'label={label}, fillcolor="{color}", shape=box, color={frame_color}'
+        yield layer, f'label={label}, fillcolor="{color}", shape=box, color="{_MUTED}"'
 
 
 def _draw_binding(data: dict[str, Any]) -> str:
@@ -247,15 +201,13 @@ def _draw_binding(data: dict[str, Any]) -> str:
     return f'label={label}, fillcolor="{_BINDING}", shape=ellipse, style=filled'
 
 
-def _write_edges(engine: Engine, graph: Graph, drawing: Drawing) -> Iterator[str]:
+def _write_edges(engine: Engine, graph: Graph) -> Iterator[str]:
     tensors = plain_rows(engine.tensors.assign(words=describe_formats(engine.tensors)))
     texts = {row["name"]: f"{format_shape(row['shape'])} {printable(row['words'])}" for row in tensors}
     for source, target, data in graph.edges(data=True):
         text = texts.get(data["tensor"], "")
         tooltip = "\n".join((data["tensor"], text))
         attributes = f"tooltip={_quote(tooltip, is_tooltip=True)}"
-        if drawing.has_edge_labels and source.startswith("layer_") and target.startswith("layer_"):
-            attributes += f", label={_quote(shorten_middle(text, _WIDEST))}"
         attributes += ", style=dashed, constraint=false" if data["role"] == "loop" else ""
         yield f"  {source} -> {target} [{attributes}];"
 
@@ -318,7 +270,7 @@ def draw(dot: str, form: str) -> bytes:
             [program, f"-T{form}"], input=dot.encode(), capture_output=True, timeout=_TIMEOUT_S, check=False
         )
     except subprocess.TimeoutExpired:
-        few = "choose fewer layers with --filter or --around"
+        few = "choose fewer layers with --filter"
         raise TrexError(f"dot took longer than {_TIMEOUT_S:g} s; {few}") from None
     except OSError as error:
         raise TrexError(f"{program}: {describe_os_error(error, 'cannot be run')}") from error

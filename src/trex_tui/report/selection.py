@@ -44,7 +44,7 @@ def named_columns(table: Table, names: Iterable[str]) -> list[Column]:
     return list(columns.values())
 
 
-def choose_rows(table: Table, expression: str, option: str = "--filter") -> pd.Series:
+def choose_rows(table: Table, expression: str) -> pd.Series:
     """Return a mask of the rows that match a filter; all without one.
 
     Raises:
@@ -53,7 +53,7 @@ def choose_rows(table: Table, expression: str, option: str = "--filter") -> pd.S
     try:
         return find_matches(table, expression)
     except FilterError as error:
-        raise TrexError(f"{option}: {error.pointed}") from None
+        raise TrexError(f"--filter: {error.pointed}") from None
 
 
 def sort_rows(table: Table, rows: pd.Series, sort: str | None, *, is_reversed: bool = False) -> pd.Index:
