@@ -80,6 +80,13 @@ class HeaderLine(Static):
         self.update(Content.assemble(left, " " * gap, right))
 
 
+class _Tabs(Tabs):
+    """Textual's, which raises an error when its screen closes while it is being mounted."""
+
+    def validate_active(self, active: str) -> str:
+        return active if self.query(Tab) else ""
+
+
 class TabLine(Horizontal):
     """Textual's tabs in one line, which shortens titles where they do not fit; at its right end a remark."""
 
@@ -97,7 +104,7 @@ class TabLine(Horizontal):
     def __init__(self) -> None:
         super().__init__()
         self._badges: dict[str, str] = {}
-        self._tabs = Tabs(*(Tab(tab.title, id=tab.id) for tab in TABS), active=TABS[0].id)
+        self._tabs = _Tabs(*(Tab(tab.title, id=tab.id) for tab in TABS), active=TABS[0].id)
         self._tabs.can_focus = False
         self._remark = Static(id="remark", markup=False)
 
