@@ -104,7 +104,7 @@ class EnginePane(Container):
     MainScreen.-wide EnginePane.-split {
         layout: grid; grid-size: 2 2; grid-columns: 3fr 2fr; grid-rows: 1fr 1;
         & > #main { height: 1fr; }
-        & > #details, & > .beside { height: 1fr; border-top: none; border-left: vkey $panel; }
+        & > #details, & > .beside { height: 1fr; border-top: none; border-left: solid $panel; }
         & > StatusLine { column-span: 2; }
         &.-zoom-main, &.-zoom-details { layout: vertical; }
     }
