@@ -117,3 +117,11 @@ async def test_numbers_of_an_engine_are_explained():
         await e.see("Median latency end to end.")
         await e.press("escape")
         assert isinstance(e.app.screen, EnginesScreen)
+
+
+async def test_columns_that_nothing_has_can_be_left_out():
+    async with explore(SAMPLES / "resnet-a100") as e:
+        await e.wait(lambda: "reading" not in e.lines[0])
+        await e.press("c", "tab", "tab", "enter")
+        await e.see("resnet-qat-residual")
+        assert isinstance(e.app.screen, EnginesScreen)

@@ -315,7 +315,7 @@ class EnginesScreen(MainScreen):
         options = {
             key: column.title for key, column in self.columns.items() if self.engines.frame[key].notna().any()
         }
-        shown = [column.key for column in self._shown_columns()]
+        shown = [column.key for column in self._shown_columns() if column.key in options]
         dialogs.choose_columns(self.app, "Columns", options, shown, self._choose_columns)
 
     def _choose_columns(self, keys: list[str]) -> None:

@@ -126,7 +126,7 @@ class LinkedText(ScrollView, can_focus=True):
         if not links:
             return None
         if self.chosen is None:
-            top = self._rows[self.scroll_offset.y][1] if self._rows else 0
+            top = next((number for _, number in self._rows[self.scroll_offset.y :]), 0)
             self.chosen = next((number for number in links if number >= top), links[-1])
         else:
             self.chosen = links[max(0, min(len(links) - 1, links.index(self.chosen) + step))]
