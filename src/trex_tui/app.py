@@ -240,7 +240,7 @@ class TrexApp(App[int]):
     def action_command_palette(self) -> None:
         from trex_tui.screens.palette import Palette
 
-        if not Palette.is_open(self):
+        if not isinstance(self.screen, Palette):
             self.push_screen(Palette())
 
     def action_help(self) -> None:

@@ -75,10 +75,10 @@ class Palette(CommandPalette):
     def action_page(self, step: int) -> None:
         commands = self.query_one("CommandList", OptionList)
         with suppress(KeyError):
-            (commands.action_page_down if step > 0 else commands.action_page_up)()
+            (commands.action_page_down if step > 0 else commands.action_page_up)()  # type: ignore[no-untyped-call]
 
     def dismiss(self, result: Any = None) -> AwaitComplete:  # noqa: ANN401 - as Textual's
-        return super().dismiss(result) if self.is_current else AwaitComplete.nothing()
+        return super().dismiss(result) if self.is_current else AwaitComplete()
 
     @on(Input.Changed)
     def _drop_late_text(self, event: Input.Changed) -> None:
