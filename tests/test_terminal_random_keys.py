@@ -125,7 +125,9 @@ class Program:
     def start(self) -> None:
         """Wait until it has read what it shows: while it reads, Escape quits."""
         terminal = self._terminal
-        terminal.until(lambda: "q close" in terminal.text or "space mark" in terminal.text, "an engine or the list")
+        terminal.until(
+            lambda: "q close" in terminal.text or "space mark" in terminal.text, "an engine or the list"
+        )
         os.set_blocking(self.child.child_fd, False)
 
     def play(self, inputs: list[Input]) -> bool:
