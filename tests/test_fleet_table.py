@@ -171,9 +171,9 @@ def test_pages_have_charts_of_models_with_several_engines(
     pytest.importorskip("altair")
     assert main(["engines", str(fleet), "-o", str(target)]) == 0
     page = target.read_text(encoding="utf-8")
-    assert page.count("<svg") == 2
+    assert page.count("<svg") == 1
     assert main(["engines", str(fleet), "--format", "md"]) == 0
-    assert capsys.readouterr().out.count("```text") == 2
+    assert capsys.readouterr().out.count("```text") == 1
 
 
 def test_processes_read_the_same(fleet: Path, capsys: Captured) -> None:

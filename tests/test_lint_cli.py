@@ -90,9 +90,12 @@ class TestExitCode:
         assert run(*options, "--format", form)[0] == code
 
     def test_says_why(self, run: Any) -> None:
-        assert run("--fail-on", "info")[2] == "trex-tui: 2 findings at or above info\n"
+        assert run("--fail-on", "info")[2] == "trex-tui: gate failed: info: net: 1 warning, 1 info\n"
         assert run("--fail-on", "error")[2] == ""
-        assert run("--fail-on", "findings > 1")[2] == "trex-tui: gate failed: findings > 1: net has 2\n"
+        assert (
+            run("--fail-on", "findings > 1")[2]
+            == "trex-tui: gate failed: findings > 1: net: 1 warning, 1 info\n"
+        )
 
     @pytest.mark.parametrize(
         ("arguments", "told"),
@@ -107,7 +110,6 @@ class TestExitCode:
             ),
             (["--fail-on", "warning > x"], "not a number in gate"),
             (["--config", "absent.toml"], "absent.toml: cannot be read"),
-            (["--explain", "CONV0001"], "no rule 'CONV0001'; did you mean CONV001"),
             (["--rules", "--format", "sarif"], "--format sarif: not available"),
             (["absent"], "absent"),
         ],
@@ -274,15 +276,3 @@ class TestRules:
         assert code == 0
         assert [line.split()[0] for line in out.splitlines()[1:]] == sorted(one.id for one in rules())
         assert "MEASURE003  error     Title of MEASURE003" in out
-
-    def test_explain(self, run: Any) -> None:
-        out = run("--explain", "conv002")[1]
-        assert out.startswith("CONV002\nTitle of CONV002 (warning).\n")
-        for words in ("Condition  Something.", "Remedy     Mend CONV002.", "https://example.com/a"):
-            assert words in out
-
-    def test_as_markdown(self, run: Any) -> None:
-        out = run("--rules", "--format", "md")[1]
-        assert "| CONV002 | warning | Title of CONV002 |" in out
-        assert "\n### CONV002\n" in out
-        assert "<b>" not in out

@@ -33,7 +33,7 @@ from trex_tui.lint.run import run_rules
 FLAGS = ARTIFACTS.parent / "reference" / "trtexec-flags.json"
 HELP = ARTIFACTS / "help"
 OPTION = re.compile(r"--[A-Za-z][A-Za-z0-9]*(?![\w-])")
-OWN = {"--all", "--explain", "--onnx", "--peak", "--rules"}
+OWN = {"--all", "--onnx", "--peak", "--rules"}
 """Of trex-tui. Options of other tools have several words."""
 RELEASES = ("8.2.1", "8.4.1", "8.6.1", "9.3.0", "10.3.0", "10.13.3", "11.1.0")
 needs_flags = pytest.mark.skipif(not FLAGS.is_file(), reason=f"no {FLAGS}")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from trex_tui.cli.options import (
     CommandParser,
-    Words,
     add_filter,
     add_paths,
     add_result,
@@ -62,11 +61,9 @@ examples:
   trex-tui diff main/ pr/ --fail-on 'layers.fp32 > 0' --json
   trex-tui diff a/ b/ --filter 'kind:convolution' -o convolutions.csv
   trex-tui diff a/ b/ --why --filter 'kind:convolution'
-  trex-tui diff a/ b/ --chart kind -o kinds.svg
   trex-tui diff a/ b/ --rename 's/^.wrapper//'
 """
-CHARTS = Words(("kind", "precision", "block"))
-_FORMATS = ("text", "json", "jsonl", "csv", "md", "html", "xlsx", "parquet", "svg", "png")
+_FORMATS = ("text", "json", "jsonl", "csv", "md", "html", "xlsx", "parquet")
 _TABLES = ("jsonl", "csv", "xlsx", "parquet")
 
 
@@ -117,13 +114,6 @@ def add_arguments(parser: CommandParser) -> None:
             metavar="N",
             help=f"run of {whose} in files with several runs; with one PATH, compare two of its runs",
         )
-    parser.add_argument(
-        "--chart",
-        type=CHARTS,
-        choices=CHARTS,
-        metavar="ID",
-        help=f"draw the times of all engines as bars instead; charts: {', '.join(CHARTS)}",
-    )
     gates = parser.add_argument_group("gates")
     gates.add_argument(
         "--fail-on",
@@ -149,14 +139,12 @@ def run(options: argparse.Namespace) -> int:
     from trex_tui.report.views.compare import (
         Shown,
         blocks_document,
-        chart_document,
         choose_blocks,
         compare_document,
     )
     from trex_tui.report.views.gates import explain_gate
 
-    formats = ("text", "svg", "png", "json", "md", "html") if options.chart else _FORMATS[:-2]
-    result = Result(options, formats)
+    result = Result(options)
     renames = [parse_rename(text) for text in options.rename]
     gates = [parse_gate(text, METRICS) for text in options.fail_on]
     loader, runs, strays = _load(options)
@@ -177,10 +165,7 @@ def run(options: argparse.Namespace) -> int:
     )
     builds = [explain_builds(comparison, engine) for engine in comparison.others] if options.why else []
     shown = Shown(comparison, index, options.top or None, options.filter, results, builds, strays)
-    if options.chart:
-        document = chart_document(shown, options.chart)
-    else:
-        document = blocks_document(shown) if result.format in _TABLES else compare_document(shown)
+    document = blocks_document(shown) if result.format in _TABLES else compare_document(shown)
     code = result.write(document, loader.inputs())
     for judged in results:
         if judged.is_met is not False:
@@ -199,9 +184,6 @@ def _load(options: argparse.Namespace) -> tuple[Loader, list[list[Engine]], Sequ
     """
     from trex_tui.cli.loading import Loader
 
-    for path in options.paths:
-        if str(path).startswith("--"):
-            raise TrexError(f"{path}: everything after -- is a path; write options before it")
     groups = [*options.runs, *([options.paths] if options.runs and options.paths else [])]
     if groups and len(groups) < 2:
         raise TrexError("--runs: diff compares two or more engines; write --runs A1 A2 --runs B1 B2")

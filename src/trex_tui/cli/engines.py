@@ -32,7 +32,7 @@ all columns.
 
 --filter is the language of `trex-tui layers`, with the columns of this table;
 `trex-tui explain engines` lists them. --sort date adds the differences to the
-capture before of the same model. html and md have charts of each model.
+capture before of the same model. html and md have a chart of each model.
 
 examples:
   trex-tui engines nightly/

@@ -31,7 +31,6 @@ examples:
   trex-tui lint results/alexnet --filter 'name:layer3' --all
   trex-tui lint results/ --format sarif -o lint.sarif
   trex-tui lint --rules
-  trex-tui lint --explain CONV001
 """
 
 
@@ -61,8 +60,9 @@ def add_arguments(parser: CommandParser) -> None:
             help="read only this configuration; default: trex-tui.toml and pyproject.toml",
         )
     )
-    group.add_argument("--rules", action="store_true", help="list all rules")
-    group.add_argument("--explain", metavar="ID", help="describe a rule")
+    group.add_argument(
+        "--rules", action="store_true", help="list all rules; `trex-tui explain ID` describes one"
+    )
     add_filter(parser)
     add_result(parser, ("text", "json", "md", "sarif", "github"), schema="lint/3")
 
@@ -76,10 +76,8 @@ def run(options: argparse.Namespace) -> int:
     from trex_tui.report.views.lint import Linted, lint_document, rules_document
 
     rules = load_rules()
-    if options.rules or options.explain:
-        result = Result(options, ("text", "json", "md"))
-        chosen = [rules.find(options.explain)] if options.explain else rules.rules
-        return result.write(rules_document(chosen, is_full=bool(options.explain) or result.format == "md"))
+    if options.rules:
+        return Result(options, ("text", "json", "md")).write(rules_document(rules.rules))
     result = Result(options)
     config = _configure(options, rules)
     loader = Loader(options)
@@ -156,33 +154,19 @@ def _check_judged(engines: Sequence[Linted], config: LintConfig, document: Docum
 
 
 def _print_remarks(engines: Sequence[Linted], config: LintConfig) -> None:
-    """Print what is about the run, not about the engines, on stderr: failed rules, useless suppressions, and why the command
-    fails.
-    """
-    for linted in engines:
-        for name in linted.result.failed:
-            complain(f'warning: {linted.engine.name}: rule {name} failed; see "not checked"')
+    """Print what is about the run, not about the engines: failed rules, useless suppressions, and why the command fails."""
+    from trex_tui.lint.config import format_fail_on
+    from trex_tui.report.views.lint import count_findings
+
+    for engine, result in engines:
+        for name in result.failed:
+            complain(f'warning: {engine.name}: rule {name} failed; see "not checked"')
     used = {finding.origin for linted in engines for finding in linted.result.suppressed}
     for suppression in config.suppressions:
         if suppression.origin not in used:
             complain(f"info: {suppression.origin}: suppression matches nothing")
-    for line in _describe_failures(engines, config):
-        complain(line)
-
-
-def _describe_failures(engines: Sequence[Linted], config: LintConfig) -> list[str]:
-    """Return the reason why the command fails, in lines; empty if it does not."""
-    from trex_tui.lint.rule import FindingSeverity
-    from trex_tui.text import plural
-
-    fail_on, failing = config.fail_on, [linted for linted in engines if linted.result.fails(config.fail_on)]
-    if fail_on is None or not failing:
-        return []
-    if isinstance(fail_on, FindingSeverity):
-        severities = (finding.severity for linted in failing for finding in linted.result.findings)
-        count = sum(severity.rank <= fail_on.rank for severity in severities)
-        return [f"{plural(count, 'finding')} at or above {fail_on.value}"]
-    return [
-        f"gate failed: {fail_on.text}: {linted.engine.name} has {linted.result.count(fail_on.metric)}"
-        for linted in failing
-    ]
+    for engine, result in engines:
+        if result.fails(config.fail_on):
+            complain(
+                f"gate failed: {format_fail_on(config.fail_on)}: {engine.name}: {count_findings(result)}"
+            )

@@ -28,7 +28,7 @@ _RTX_OPTIONS: Version = (11, 0)
 """TensorRT-RTX counts anew; its options are those of this release, without the ones of the enterprise edition."""
 _OPTION = re.compile(r"--[A-Za-z][A-Za-z0-9]*(?![\w-])")
 """An option of one word; options of Polygraphy and other tools have several."""
-_OWN = frozenset(("--all", "--explain", "--onnx", "--peak", "--rules"))
+_OWN = frozenset(("--all", "--onnx", "--peak", "--rules"))
 """Options of trex-tui."""
 _FEATURES = tuple(name for name in OPTIONS if not name.startswith("--"))
 

@@ -39,7 +39,6 @@ _PERCENTILES = (50.0, 75.0, 90.0, 95.0, 99.0, 99.9)
 _INDEX = Column("index", "Layer", "Position in the order of execution.")
 _LAYERS = Column("layers", "Layers", "Number of layers.")
 _NAMES = {"latency_ms": "Time", "precision": "Precision", "latency_pct": "Share of the time", "name": "Layer"}
-_MAIN_PCT = 80.0
 _WHOLE, _MOSTLY = 0.1, 0.9
 """Distance from a whole multiple of the timer's step, and the share of differences that are nearer to one."""
 
@@ -225,22 +224,6 @@ def _scatter(engine: Engine, choice: Choice) -> Chart:
 
 def _spans_decades(values: pd.Series) -> bool:
     return bool(values.max() > 100 * values.min())
-
-
-def _pareto(engine: Engine, choice: Choice) -> Chart:
-    """Share of the time that the slowest layers take together."""
-    frame, note = _known(engine, choice, engine.columns["latency_ms"])
-    times = frame["latency_ms"].sort_values(ascending=False, ignore_index=True).astype(float)
-    total = times.sum()
-    shares = pd.DataFrame(
-        {"layers": times.index + 1, "cumulative_pct": 100.0 * times.cumsum() / (total or 1.0)}
-    )
-    x, y = Column("layers", "Slowest layers"), Column("cumulative_pct", "Share of the time")
-    most = int(shares["cumulative_pct"].lt(_MAIN_PCT - 1e-9).sum()) + 1
-    marks = {f"{_MAIN_PCT:.0f} %": float(most)} if len(shares) > 1 else {}
-    if len(shares):
-        note = f"{most} of {plural(len(shares), 'layer')} take {_MAIN_PCT:.0f} % of the time. {note}".rstrip()
-    return Chart("line", "Share of the slowest layers", shares, x, y, marks=marks, note=note)
 
 
 def _roofline(engine: Engine, choice: Choice) -> Chart:
@@ -495,7 +478,6 @@ CHARTS: dict[str, ChartKind] = {
     "tactic": ChartKind("Time by tactic", "time by tactic", _time_by("tactic", "kind")),
     "layers": ChartKind("Layers in order", "layers in order of execution", _layers, ("y", "color")),
     "bar": ChartKind("Slowest layers", "largest layers or groups", _bars, ("x", "y", "color")),
-    "pareto": ChartKind("Pareto", "share of the slowest layers", _pareto),
     "scatter": ChartKind("Scatter", "two columns of each layer", _scatter, ("x", "y", "color")),
     "roofline": ChartKind(
         "Roofline", "operations against bytes, with the peaks of the device", _roofline, ("color",)

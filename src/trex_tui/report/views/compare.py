@@ -119,14 +119,6 @@ def _all_blocks(shown: Shown) -> Section:
     return Section("blocks", frame=frame, columns=[column for key, column in columns.items() if key in frame])
 
 
-def chart_document(shown: Shown, what: str) -> Document:
-    """Return the chart of the times by kind, precision or block."""
-    chart = make_chart(shown, what)
-    rows = chart.frame.drop(columns=_BAR)
-    section = Section("chart", chart=chart, data={"chart": what, "note": chart.note, "rows": rows})
-    return Document("chart", _title(shown), [section], shown.notes)
-
-
 def _title(shown: Shown) -> str:
     """Return names, the verdicts and the gates."""
     comparison = shown.comparison

@@ -1,4 +1,4 @@
-"""Many engines: a row each, groups of them, and charts of each model."""
+"""Many engines: a row each, groups of them, and a chart of each model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from trex_tui.analysis.engines import (
     varying_columns,
 )
 from trex_tui.column import RARE, Column
-from trex_tui.engine.kinds import LayerKind
 from trex_tui.errors import TrexError
 from trex_tui.frames import is_number
 from trex_tui.report.charts import Chart
@@ -39,7 +38,6 @@ _WIDTHS = {
     "cautions": 12,
     "error": 16,
 }
-_SHARE = "_time_pct"
 
 
 def list_engines(
@@ -54,7 +52,7 @@ def list_engines(
 
     Args:
         columns: Those of the table; None for all, of which people see the ones that differ.
-        has_charts: Add charts of each model.
+        has_charts: Add a chart of each model.
     """
     frame = table.frame.loc[index]
     shown = columns or [table.columns[key] for key in _main_columns(table)]
@@ -145,13 +143,11 @@ def list_engine_groups(
 
 
 def _chart_sections(frame: pd.DataFrame) -> Iterator[Section]:
-    """Yield the charts of each model with several engines."""
+    """Yield a chart of each model with several engines."""
     models = frame[frame["error"].isna()].groupby("model", sort=False)
     for number, (model, rows) in enumerate(models, start=1):
-        charts = [chart for chart in (_tradeoff(rows), _trend(rows), _kinds(rows)) if chart is not None]
-        for place, chart in enumerate(charts):
-            title = "" if place else str(model)
-            yield Section(f"chart-{number}-{place}", title, chart=chart, audience="people")
+        if (chart := _tradeoff(rows)) is not None:
+            yield Section(f"chart-{number}", str(model), chart=chart, audience="people")
 
 
 def _tradeoff(rows: pd.DataFrame) -> Chart | None:
@@ -164,28 +160,3 @@ def _tradeoff(rows: pd.DataFrame) -> Chart | None:
         return None
     known = known.fillna({color.key: "unknown"})
     return Chart("scatter", f"{y.title} over {x.title}", known, x, y, color)
-
-
-def _trend(rows: pd.DataFrame) -> Chart | None:
-    known = rows.dropna(subset=["date", _X]).sort_values("date")
-    if len(known) < 2:
-        return None
-    days = pd.to_datetime(known["date"], utc=True, errors="coerce")
-    frame = pd.DataFrame(
-        {"day": (days - days.min()).dt.total_seconds() / 86400.0, _X: known[_X].astype(float)}
-    )
-    return Chart("line", "Median latency over time", frame.dropna(), Column("day", "Days"), COLUMNS[_X])
-
-
-def _kinds(rows: pd.DataFrame) -> Chart | None:
-    """Return the time of each engine by kind."""
-    keys = [f"{kind.value}{_SHARE}" for kind in LayerKind if f"{kind.value}{_SHARE}" in rows]
-    known = rows.dropna(subset=["latency_sum_ms"])
-    if len(known) < 2:
-        return None
-    parts = known.melt(["engine", "latency_sum_ms"], keys, "kind", "share_pct").dropna(subset=["share_pct"])
-    parts["kind"] = parts["kind"].str.removesuffix(_SHARE)
-    parts["latency_ms"] = parts["latency_sum_ms"].astype(float) * parts["share_pct"].astype(float) / 100.0
-    parts = parts[parts["latency_ms"] > 0]
-    x, y, color = Column("latency_ms", "Layer times"), COLUMNS["engine"], Column("kind", "Kind")
-    return Chart("bar", "Layer times by kind", parts[["engine", "kind", "latency_ms"]], x, y, color)

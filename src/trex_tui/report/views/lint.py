@@ -389,17 +389,13 @@ def _layers_section(engine: Engine, finding: Finding) -> Section:
 # Rules
 
 
-def rules_document(rules: Sequence[Rule], *, is_full: bool) -> Document:
-    """Return the list of rules; `is_full` with all texts, not only the titles."""
+def rules_document(rules: Sequence[Rule]) -> Document:
+    """Return the list of rules, in JSON with all texts."""
     columns = [Column("id", "Rule"), FINDING["severity"], Column("title", "Title")]
     rows = [(rule.id, rule.severity.value, printable(rule.title)) for rule in rules]
     frame = pd.DataFrame(rows, columns=[column.key for column in columns])
-    sections = [Section("", frame=frame, columns=columns, audience="people")] if len(rules) != 1 else []
-    if is_full:
-        sections += [
-            Section("", rule.id, list(_rule_facts(rule)), [_head(rule)], audience="people") for rule in rules
-        ]
-    return Document("lint-rules", "Lint rules", sections, data={"rules": list(map(_plain_rule, rules))})
+    section = Section("", frame=frame, columns=columns, audience="people")
+    return Document("lint-rules", "Lint rules", [section], data={"rules": list(map(_plain_rule, rules))})
 
 
 def explain_rule(name: str) -> list[Term]:

@@ -13,10 +13,8 @@ from trex_tui._version import __version__
 from trex_tui.analysis.conditions import capture_facts, find_doubts
 from trex_tui.analysis.engines import COLUMNS, make_row, make_table, sign
 from trex_tui.analysis.timing import timing_facts
-from trex_tui.artifacts.kinds import FileKind
 from trex_tui.column import Column
-from trex_tui.compare.blocks import letter
-from trex_tui.compare.comparison import MOST_ENGINES, Comparison, compare
+from trex_tui.compare.comparison import MOST_ENGINES, compare
 from trex_tui.engine.model import Engine
 from trex_tui.engine.names import short_tactics
 from trex_tui.errors import Note
@@ -39,7 +37,6 @@ from trex_tui.report.views.layers import (
     totals_section,
 )
 from trex_tui.report.views.lint import (
-    FINDING,
     Linted,
     count_findings,
     describe_savings,
@@ -49,14 +46,13 @@ from trex_tui.report.views.lint import (
 from trex_tui.report.views.log import build_sections
 from trex_tui.report.views.memory import memory_sections
 from trex_tui.report.views.timing import describe_stability, performance_sections
-from trex_tui.report.views.verdicts import describe_verdict
-from trex_tui.text import MISSING, as_sentence, plural, printable
+from trex_tui.text import as_sentence, plural, printable
 
 TOP = 20
 """Rows of a table without `--top`."""
 GREAT_PCT = 10.0
 """Possible saving, in percent of the layers' time, from which there is much to gain."""
-_MOST_ACTIONS, _MOST_NUMBERS = 3, 4
+_MOST_NUMBERS = 4
 _NUMBERS = {
     "latency_median_ms": "Median latency",
     "throughput_qps": "Throughput",
@@ -65,12 +61,7 @@ _NUMBERS = {
     "layers": "Layers",
 }
 """Key of a row of the table of engines -> title, the most important first."""
-_LISTED = ("engine", "precision", "batch", *_NUMBERS, "latency_p99_ms", "device", "tensorrt")
-"""Columns of a row per engine, where they cannot be compared."""
-_ACTION = ("remedy", "saving_ms", "saving_pct", "rule")
 _SAVING = Column("saving_ms", "Possible saving", "Of all findings together: an estimate.")
-_MEASURED = (FileKind.TIMING, FileKind.PROFILE, FileKind.PROFILE_LOG, FileKind.GRAPH, FileKind.BUILD_LOG)
-"""Files of a measurement, those with times first."""
 
 
 def make_report(
@@ -102,39 +93,17 @@ def _overview(engines: Sequence[Engine], top: int | None) -> Iterator[Section]:
     """Yield the comparison of two to four engines, for programs as the command `diff` writes it; of more a row each."""
     if len(engines) > MOST_ENGINES:
         table = make_table([({**make_row(one), "engine": one.name}, sign(one)) for one in engines])
-        columns = [COLUMNS[key] for key in _LISTED]
-        sections = [
-            drop_empty_columns(one) for one in list_engines(table, table.frame.index, columns).sections
-        ]
+        sections = list(list_engines(table, table.frame.index).sections)
     else:
         comparison = compare(engines)
         shown = compare_view.Shown(comparison, compare_view.choose_blocks(comparison, "", None), top)
         drawn = [(name, compare_view.make_chart(shown, name)) for name in ("kind", "block")]
         charts = [Section(f"chart-{name}", chart=chart) for name, chart in drawn if len(chart.frame)]
-        sections = [_comparison_cover(comparison), *charts, *compare_view.list_sections(shown)]
+        sections = [*compare_view.list_sections(shown), *charts]
         values = plain_document(compare_view.compare_document(shown))
         values = {key: value for key, value in values.items() if key not in ("schema", "diagnostics")}
         yield Section("comparison", data=values, audience="programs")
     yield from (replace(section, audience="people") for section in sections)
-
-
-def _comparison_cover(comparison: Comparison) -> Section:
-    sides = [f"{letter(number)} {printable(side.label)}" for number, side in enumerate(comparison.sides)]
-    baseline = 0
-    sentences = [
-        f"{sides[other]} against {sides[baseline]}: {describe_verdict(comparison, other)}."
-        for other in comparison.others
-    ]
-    facts = []
-    for side, engine in zip(sides, comparison.engines, strict=True):
-        row = make_row(engine)
-        key = next((key for key in ("latency_median_ms", "latency_sum_ms") if row[key] is not None), "layers")
-        facts.append(_make_number(key, row[key], f"{side}: "))
-    return Section("numbers", "At a glance", facts, sentences)
-
-
-def _make_number(key: str, value: object, start: str = "") -> Fact:
-    return Fact(replace(COLUMNS[key], title=f"{start}{_NUMBERS[key]}"), value)
 
 
 # One engine
@@ -180,7 +149,11 @@ def _charts(engine: Engine, *names: str) -> Iterator[Section]:
 def _cover(linted: Linted) -> Iterator[Section]:
     """Yield the first page of an engine."""
     engine, row = linted.engine, make_row(linted.engine)
-    numbers = [_make_number(key, row[key]) for key in _NUMBERS if row[key] is not None]
+    numbers = [
+        Fact(replace(COLUMNS[key], title=title), row[key])
+        for key, title in _NUMBERS.items()
+        if row[key] is not None
+    ]
     saving = linted.result.savings.layers_ms
     if saving is not None:
         numbers.insert(2, Fact(_SAVING, saving, linted.format_time(saving)))
@@ -188,33 +161,18 @@ def _cover(linted: Linted) -> Iterator[Section]:
     doubts = [as_sentence(printable(doubt.text)) for doubt in find_doubts(engine)]
     sentences = [_judge(linted), f"Stability: {run}" if run[:7] in ("unknown", "unstabl") else run, *doubts]
     yield Section("numbers", "At a glance", numbers[:_MOST_NUMBERS], sentences)
+    captured = capture_facts(engine)
     facts = {
         "Device": engine.facts.device_name,
         "TensorRT": describe_version(engine),
-        "Measured": _describe_date(engine),
+        "Measured": captured["started"] if captured else None,
         "Report": f"{_today():%Y-%m-%d}, trex-tui {__version__}",
     }
     yield Section(
         "circumstances",
-        facts=[Fact(Column("", title), None, printable(text or MISSING)) for title, text in facts.items()],
+        facts=[Fact(Column("", title), None, printable(text)) for title, text in facts.items() if text],
         audience="people",
     )
-    findings = findings_table(linted)
-    if findings.frame is not None and len(findings.frame):
-        frame = findings.frame.sort_values(
-            "saving_ms", ascending=False, kind="stable", na_position="last"
-        ).head(_MOST_ACTIONS)
-        columns = [FINDING[key] for key in _ACTION]
-        yield replace(
-            findings,
-            key="actions",
-            title="What to do first",
-            sentences=(),
-            frame=frame,
-            columns=columns,
-            total=None,
-            audience="people",
-        )
 
 
 def _judge(linted: Linted) -> str:
@@ -249,19 +207,6 @@ def _lint_sections(linted: Linted, top: int | None) -> Iterator[Section]:
                 ),
                 top,
             )
-
-
-def _describe_date(engine: Engine) -> str:
-    """Return the date of the capture; without a manifest that of the files, which may be the date of a copy."""
-    captured = capture_facts(engine)
-    if captured is not None and captured["started"]:
-        return str(captured["started"])
-    files = [engine.files[kind] for kind in _MEASURED if kind in engine.files]
-    try:
-        changed = datetime.fromtimestamp(files[0].stat().st_mtime, timezone.utc)
-    except (IndexError, OSError, ValueError, OverflowError):
-        return f"{MISSING} (no capture manifest)"
-    return f"{MISSING} (no capture manifest; files of {min(changed, _today()):%Y-%m-%d})"
 
 
 def _today() -> datetime:
