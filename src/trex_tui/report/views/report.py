@@ -93,7 +93,8 @@ def _overview(engines: Sequence[Engine], top: int | None) -> Iterator[Section]:
     """Yield the comparison of two to four engines, for programs as the command `diff` writes it; of more a row each."""
     if len(engines) > MOST_ENGINES:
         table = make_table([({**make_row(one), "engine": one.name}, sign(one)) for one in engines])
-        sections = list(list_engines(table, table.frame.index).sections)
+        columns = [COLUMNS[key] for key in ("engine", "precision", "batch", *_NUMBERS, "device", "tensorrt")]
+        sections = list(map(drop_empty_columns, list_engines(table, table.frame.index, columns).sections))
     else:
         comparison = compare(engines)
         shown = compare_view.Shown(comparison, compare_view.choose_blocks(comparison, "", None), top)
