@@ -1,6 +1,6 @@
 """Plays Windows, as far as Python lets itself be fooled: hides the modules and names that it lacks.
 
-    elsewhere.py ARG ... --next ...   import every module of the program, run command lines; prints how many, and exit codes
+    elsewhere.py COMMANDS   import every module of the program, run the JSON list of command lines; prints how many, and codes
 
 The libraries are imported first, as what they are on this system: it is our own code that is tried.
 """
@@ -9,93 +9,33 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import importlib.abc
-import importlib.machinery
 import io
+import json
 import os
 import pkgutil
 import signal
 import sys
-from collections.abc import Sequence
-from types import ModuleType
 
-EXTRAS = ("altair", "jinja2", "vl_convert")
-"""Libraries that an installation may lack."""
-MODULES = (
-    "fcntl",
-    "termios",
-    "tty",
-    "pty",
-    "resource",
-    "pwd",
-    "grp",
-    "posix",
-    "readline",
-    "syslog",
-    "curses",
+LIBRARIES = (
+    "asyncio.unix_events subprocess tempfile zipfile networkx numpy.typing pandas rich.live rich.progress textual.app "
+    "textual.widgets"
 )
+MODULES = "fcntl termios tty pty resource pwd grp posix readline syslog curses"
 OF_OS = (
-    *(
-        "sched_getaffinity",
-        "getuid",
-        "geteuid",
-        "getgid",
-        "killpg",
-        "setsid",
-        "fork",
-        "mkfifo",
-        "set_blocking",
-    ),
-    *(
-        # shutil uses it from 3.13 on, where the interpreter was built for another system than Windows.
-        *(("O_NONBLOCK",) if sys.version_info < (3, 13) else ()),
-        "O_CLOEXEC",
-        "O_NOFOLLOW",
-        "waitid",
-        "P_PID",
-        "WNOWAIT",
-        "WEXITED",
-        "uname",
-        "statvfs",
-        "chown",
-    ),
+    "sched_getaffinity getuid geteuid getgid killpg setsid fork mkfifo set_blocking O_CLOEXEC O_NOFOLLOW waitid P_PID "
+    "WNOWAIT WEXITED uname statvfs chown"
 )
-OF_SIGNAL = (
-    "SIGHUP",
-    "SIGKILL",
-    "SIGTSTP",
-    "SIGCONT",
-    "SIGWINCH",
-    "SIGUSR1",
-    "SIGPIPE",
-    "SIGALRM",
-    "SIGCHLD",
-    "alarm",
-)
-
-
-class Hidden(importlib.abc.MetaPathFinder):
-    """Knows nothing of the modules that are to be missed."""
-
-    def find_spec(
-        self, name: str, _path: Sequence[str] | None = None, _target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if name.partition(".")[0] in MODULES:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-        return None
+OF_SIGNAL = "SIGHUP SIGKILL SIGTSTP SIGCONT SIGWINCH SIGUSR1 SIGPIPE SIGALRM SIGCHLD alarm"
+ABSENT = ("__main__", "posix_driver", "web_server", "agent.server")
+"""Modules that need what Windows lacks, or optional libraries that take Windows' own modules."""
 
 
 def hide() -> None:
     """Take away what Windows lacks."""
-    import asyncio.unix_events  # noqa: F401
-    import subprocess  # noqa: F401
-    import tempfile  # noqa: F401
-    import zipfile  # noqa: F401
-
-    for name in MODULES:
-        sys.modules.pop(name, None)
-    sys.meta_path.insert(0, Hidden())
-    for module, names in ((os, OF_OS), (signal, OF_SIGNAL)):
+    sys.modules.update(dict.fromkeys(MODULES.split()))  # type: ignore[arg-type]
+    # shutil uses O_NONBLOCK from 3.13 on, where the interpreter was built for another system than Windows.
+    flags = ["O_NONBLOCK"] if sys.version_info < (3, 13) else []
+    for module, names in ((os, [*OF_OS.split(), *flags]), (signal, OF_SIGNAL.split())):
         for name in names:
             if hasattr(module, name):
                 delattr(module, name)
@@ -103,77 +43,41 @@ def hide() -> None:
 
 
 def import_all() -> int:
-    """Every module of the program, its libraries before."""
-    # They look for the files of this system.
-    libraries = (
-        "networkx",
-        "numpy.typing",
-        "pandas",
-        "rich.live",
-        "rich.progress",
-        "textual.app",
-        "textual.widgets",
-    )
-    for name in libraries:
-        importlib.import_module(name)
-    hide()
+    """Import every module of the program; extras may be absent."""
     import trex_tui
 
-    names = [one.name for one in pkgutil.walk_packages(trex_tui.__path__, "trex_tui.")]
-    wanted = [
-        name
-        for name in names
-        if not name.endswith(("__main__", "posix_driver", "web_server", "agent.server"))
-    ]
+    names = [module.name for module in pkgutil.walk_packages(trex_tui.__path__, "trex_tui.")]
+    wanted = [name for name in names if not name.endswith(ABSENT)]
     for name in wanted:
         try:
             importlib.import_module(name)
         except ModuleNotFoundError as missing:
-            if missing.name not in EXTRAS:
+            if missing.name not in ("altair", "jinja2", "vl_convert"):
                 raise
     return len(wanted) + 1
 
 
-def stop_on_signals() -> int:
-    """As for two ONNX models, which can be compared anywhere."""
-    from trex_tui.capture.process import stop_on_signals as stopping
+class Windows:
+    """The module `os` with the name of Windows, for our commands and not for pathlib: paths stay what they are."""
 
-    with stopping() as stop:
-        stop.request()
-        return 0 if stop.times == 1 else 1
+    name = "nt"
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(os, name)
 
 
-def run(arguments: Sequence[str]) -> list[int]:
-    """Run command lines that `--next` separates."""
+def run(command: list[str]) -> int:
+    from trex_tui.cli import accuracy, capture, doctor
     from trex_tui.cli.main import main
 
-    codes, command = [], []
-    for one in arguments:
-        if one != "--next":
-            command.append(one)
-            continue
-        with contextlib.redirect_stdout(io.StringIO()):
-            codes.append(stop_on_signals() if command == ["--stop-on-signals"] else as_windows(main, command))
-        command = []
-    return codes
-
-
-def as_windows(main, command: list[str]) -> int:
-    """Run with the `os.name` of Windows for the commands that look at it, not for pathlib: paths stay what they are."""
-    import trex_tui.cli.accuracy
-    import trex_tui.cli.capture
-    import trex_tui.cli.doctor
-
-    class Os:
-        name = "nt"
-
-        def __getattr__(self, one: str) -> object:
-            return getattr(os, one)
-
-    for module in (trex_tui.cli.accuracy, trex_tui.cli.capture, trex_tui.cli.doctor):
-        module.os = Os()
-    return int(main(command))
+    for module in (accuracy, capture, doctor):
+        module.os = Windows()  # type: ignore[assignment]
+    with contextlib.redirect_stdout(io.StringIO()):
+        return int(main(command))
 
 
 if __name__ == "__main__":
-    print(import_all(), *run(sys.argv[1:]))  # noqa: T201
+    for library in LIBRARIES.split():
+        importlib.import_module(library)
+    hide()
+    print(import_all(), *map(run, json.loads(sys.argv[1])))  # noqa: T201

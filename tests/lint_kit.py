@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -180,14 +179,6 @@ def engine_of(
     if precision is not None:
         options = {"build_options": {"Precision": precision}}
         write_json(folder / "net.build.metadata.json", options)
-    return load_engine(folder)
-
-
-def names_only(folder: Path) -> Engine:
-    """What `--exportLayerInfo` writes for an engine without detailed verbosity."""
-    root = {"Layers": ["Conv_0 + Relu_1", "Reformatting CopyNode for Input Tensor 0 to Conv_2", "MatMul_3"]}
-    path = folder / "net.graph.json"
-    path.write_text(json.dumps(root | {"Bindings": ["input", "output"]}), encoding="utf-8")
     return load_engine(folder)
 
 

@@ -153,13 +153,6 @@ class TestEngines:
         run = next(one for one in calls(here / "calls") if any(a.startswith("--loadInputs") for a in one))
         assert {"--shapes='x:0':3x4", "--useProfile=0"} <= set(run)
 
-    def test_old_engine_without_details(self, here: Path, bench: Bench, capsys) -> None:
-        for name in ("fp32.engine", "int8.engine"):
-            write_engine(here / name, "8.2.1", detailed=False)
-        program = ["--trtexec", str(bench.programs("8.2.1").path), "--no-save"]
-        assert accuracy(*NAMES, *program) == 2
-        assert "input t0: unknown type" in capsys.readouterr().err
-
 
 class TestRefused:
     @pytest.mark.parametrize(

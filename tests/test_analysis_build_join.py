@@ -12,11 +12,9 @@ from small_engines import small_engine
 from trex_tui.analysis.build import (
     NEAR_TIE_PCT,
     BuildJoin,
-    build_seconds,
     find_choices,
     join_build,
     near_ties,
-    phase_totals,
 )
 from trex_tui.api import load_engine
 from trex_tui.buildlog.reader import read_log
@@ -61,32 +59,6 @@ def test_tuned_layers_by_hand(tmp_path: Path) -> None:
     assert plain_values(table["chosen_ms"]) == [0.2, 0.3, None]
     assert plain_values(table["margin_pct"]) == [pytest.approx(1.0), pytest.approx(100.0), None]
     assert table["is_near_tie"].tolist() == [True, False, False]
-
-
-def test_tactics_of_a_layer_by_hand(tmp_path: Path) -> None:
-    table = join_of(tmp_path).tactics(0)
-    assert plain_values(table["tactic"]) == [
-        "sm80_f32_a",
-        "sm80_f32_b",
-        "sm80_f16_a",
-        "sm80_f16_b",
-        "sm80_f16_c",
-        None,
-    ]
-    assert table["formats"].tolist() == [1, 1, 2, 2, 2, 2]
-    assert table["is_chosen"].tolist() == [False, True, False, True, False, False]
-    assert table["in_engine"].tolist() == [False, False, False, True, False, False]
-    assert "Scratch requested: 4096" in table["skipped"].iloc[-1]
-    assert plain_values(table["time_ms"]) == [0.5, 0.4, 0.202, 0.2, 0.9, None]
-
-
-def test_phases(tmp_path: Path) -> None:
-    write_log(tmp_path)
-    trace = read_log(tmp_path / "tiny.build.log")
-    assert build_seconds(trace) == 2.5
-    totals = phase_totals(trace).set_index("kind")
-    assert totals.loc["formats and tactics selection", "seconds"] == 1.75
-    assert totals.loc["engine build", "count"] == 1
 
 
 def test_a_log_alone(tmp_path: Path) -> None:

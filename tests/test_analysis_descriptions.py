@@ -57,19 +57,12 @@ FACTS: list[tuple[Any, dict[str, Column]]] = [
     (timing.TimingFacts, timing.FACTS),
     (timing.LayerGap, timing.GAP),
 ]
-NOT_SHOWN = {"unknown", "doubt", "source"}
-"""Fields that describe others."""
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_descriptions_are_whole(name: str) -> None:
     for key, column in TABLES[name].items():
         assert (key, bool(column.title), column.help[-1:]) == (column.key, True, ".")
-
-
-@pytest.mark.parametrize(("facts", "table"), FACTS, ids=lambda value: getattr(value, "__name__", ""))
-def test_every_field_is_described(facts: Any, table: dict[str, Column]) -> None:
-    assert set(facts._fields) - NOT_SHOWN == table.keys()
 
 
 def test_names_of_columns_are_unambiguous() -> None:

@@ -12,14 +12,12 @@ from typing import Any
 import pytest
 
 from helpers import REPOSITORY, RealSet, real_sets, write_sample_set
-from power_kit import write_power_set
 from trex_tui.analysis.columns import ALL_COLUMNS as LAYER_COLUMNS
 from trex_tui.analysis.engines import (
     CHANGES,
     COLUMNS,
     EngineTable,
     Signature,
-    common_words,
     group_models,
     make_row,
     read_engines,
@@ -60,17 +58,6 @@ def test_rows_against_the_plain_files(real: RealSet) -> None:
     assert row.keys() | {"engine", "model", "directory", "error"} == COLUMNS.keys()
 
 
-def test_energy_and_accuracy_beside_a_set(tmp_path: Path) -> None:
-    write_power_set(tmp_path)
-    outputs = [{"name": "y", "cosine": 0.99, "max_abs": 0.1}, {"name": "z", "cosine": 0.97, "max_abs": 0.3}]
-    (tmp_path / "net.accuracy.json").write_text(json.dumps(outputs), encoding="utf-8")
-    (tmp_path / "output_diff.json").write_text(json.dumps(outputs), encoding="utf-8")
-    row = make_row(load_engine(tmp_path))
-    assert row["energy_per_inference_j"] == pytest.approx(115.0 / 4999.5)
-    assert row["power_mean_w"] == pytest.approx(115.0)
-    assert (row["accuracy_cosine"], row["accuracy_max_abs"]) == (0.97, 0.3)
-
-
 def test_a_lower_bound_stays_one(tmp_path: Path) -> None:
     engine = load_engine(write_sample_set(tmp_path))
     dynamic = engine.tensors.assign(
@@ -97,19 +84,6 @@ def test_models_by_inputs_outputs_and_nodes() -> None:
         Signature((), frozenset(), "alone"),
     ]
     assert group_models(signatures) == ["net", "net", "net_other", None, "net (2)", "alone", "alone"]
-
-
-@pytest.mark.parametrize(
-    ("names", "expected"),
-    [
-        (["alexnet_fp16", "alexnet_fp32"], "alexnet"),
-        (["resnet18", "resnet50"], ""),
-        (["a.b", "a.b"], "a.b"),
-        (["ab", "ac"], ""),
-    ],
-)
-def test_common_words(names: list[str], expected: str) -> None:
-    assert common_words(names) == expected
 
 
 # Order and groups

@@ -31,12 +31,9 @@ from trex_tui.analysis.stability import (
     timer_tick_ms,
 )
 from trex_tui.analysis.timing import (
-    ROWS,
     SUMMARY,
     find_latency,
     layer_gap,
-    measure,
-    percentile,
     stability,
     statistics,
     timing_facts,
@@ -83,30 +80,6 @@ def engine_of(folder: Path, rows: list[Any] | None = None, metadata: dict[str, A
 
 
 # Statistics
-
-
-def test_statistics_by_hand(tmp_path: Path) -> None:
-    rows = [timing_row(300.0 + 9 * place, time) for place, time in enumerate([4.0, 1.0, 3.0, 2.0])]
-    rows.append({key: value for key, value in rows[0].items() if key != "latencyMs"})
-    row = statistics(engine_of(tmp_path, rows)).loc["latency"]
-    expected = {
-        "count": 4,
-        "min_ms": 1,
-        "mean_ms": 2.5,
-        "median_ms": 2.5,
-        "max_ms": 4,
-        "std_ms": math.sqrt(1.25),
-    }
-    expected |= {"p50_ms": 2, "p75_ms": 3, "p90_ms": 4, "p99_ms": 4, "cv_pct": 100 * math.sqrt(1.25) / 2.5}
-    assert {key: row[key] for key in expected} == pytest.approx(expected)
-    assert row["source"] == ROWS
-    assert pd.isna(row["p99_9_ms"])
-
-
-def test_percentiles_are_at_the_index_of_trtexec() -> None:
-    ordered = np.arange(1.0, 1001.0)
-    assert [percentile(ordered, pct) for pct in (0, 50, 90, 99, 99.9, 100)] == [1, 500, 900, 990, 999, 1000]
-    assert measure(ordered)["p99_9_ms"] == 999.0
 
 
 def test_throughput_idle_and_enqueue_by_hand(tmp_path: Path) -> None:
@@ -176,17 +149,6 @@ def test_an_impossible_throughput_is_doubtful(tmp_path: Path) -> None:
     facts = timing_facts(engine_of(tmp_path, metadata=several))
     assert facts is not None
     assert facts.doubt == ""
-
-
-def test_an_enqueue_below_the_resolution_is_an_upper_bound(tmp_path: Path) -> None:
-    """Late in a run the stamps resolve 10 µs: `0 % of the compute time` would claim more than the file knows."""
-    rows = [
-        timing_row(5000.0 + query, 0.5) | {"startEnqMs": 4999.9, "endEnqMs": 4999.9} for query in range(5)
-    ]
-    facts = timing_facts(engine_of(tmp_path, rows))
-    assert facts is not None
-    assert facts.is_enqueue_below_resolution
-    assert facts.enqueue_ratio == pytest.approx(0.01 / 0.5)
 
 
 @PRINTED
@@ -270,12 +232,6 @@ def test_a_drift_and_a_step_are_drifts() -> None:
     assert run.drift.change_ms == pytest.approx(0.05, abs=0.004)
 
 
-def test_a_plateau_is_spread() -> None:
-    noise = white(3, sigma_pct=1.0)
-    run = judged([value * (1.08 if 800 <= place < 1200 else 1.0) for place, value in enumerate(noise)])
-    assert (run.verdict, run.windows_range_pct) == ("spread", pytest.approx(8.0, abs=0.4))
-
-
 def test_outliers_are_found() -> None:
     values = white(5, sigma_pct=0.5)
     for place in range(0, 2000, 50):
@@ -336,13 +292,6 @@ def test_clean_noise_is_stable(make: Any, how: dict[str, Any], most: int) -> Non
     assert sum(judged(make(seed, **how)).verdict != "stable" for seed in range(50)) <= most
 
 
-def test_rows_without_a_number() -> None:
-    assert judged([]).verdict == judged([math.nan] * 50).verdict == "unknown"
-    holes = [math.nan if place % 7 == 0 else value for place, value in enumerate(white(8, 400, 0.5))]
-    run = judged(holes)
-    assert (run.verdict, run.rows) == ("stable", sum(not math.isnan(value) for value in holes))
-
-
 @given(st.lists(st.floats(allow_infinity=False, min_value=0.0, max_value=1e15), max_size=200))
 def test_no_series_is_too_strange(values: list[float]) -> None:
     run = judged(values)
@@ -383,13 +332,6 @@ def test_layers_longer_than_the_latency(tmp_path: Path) -> None:
     assert gap.overhead_us_per_layer == pytest.approx(5.0)
     assert set(gap.unknown) == {"streams"}
     assert gap_of(tmp_path, [0.3, 0.2], 0.501).direction == "equal"
-
-
-def test_unknown_parts_of_the_gap_have_reasons(tmp_path: Path) -> None:
-    gap = gap_of(tmp_path, [0.3, None], medians=False)
-    assert gap.layers_left_out == 1
-    assert set(gap.unknown) == {key for key in gap._fields if getattr(gap, key) is None}
-    assert all(gap.unknown.values())
 
 
 @pytest.mark.parametrize("real", real_sets(having=["profile", "timing"], every=True))

@@ -20,7 +20,7 @@ from trex_tui.analysis.device import (
     read_device_settings,
     stated_for,
 )
-from trex_tui.analysis.peaks import find_peak, has_tensor_cores, peak_of_kernel
+from trex_tui.analysis.peaks import find_peak, peak_of_kernel
 from trex_tui.analysis.roofline import (
     LAUNCH_FACTOR,
     LAUNCH_ROOF_SHARE,
@@ -61,23 +61,6 @@ def tera(device: Device, precision: DataType, **how: Any) -> float:
     return (find_peak(device, precision, **how).flops_per_s or math.nan) / 1e12
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"compute_capability": 8.6, "sms": 30.0, "memory_bus_width": 192.0, "device_global_memory": 5937},
-        {"application_compute_clock_rate": "1425 MHz", "application_memory_clock_rate": 7.001},
-    ],
-    ids=["text", "numbers of trex", "other units"],
-)
-def test_generations_of_labels(changes: dict[str, Any]) -> None:
-    found = device(**changes)
-    assert (found.compute_capability, found.sms, found.clock_ghz) == ("8.6", 30, 1.425)
-    assert (found.memory_bus_bits, found.memory_clock_ghz, found.memory_bytes) == (192, 7.001, 5937 * 2**20)
-    assert found.peak_bandwidth_bytes_per_s == pytest.approx(2 * 7.001e9 * 192 / 8)
-    assert set(found.missing) == {"l2_bytes"}
-
-
 def test_the_old_device_dump() -> None:
     dump = {"Name": "NVIDIA TITAN RTX", "TotalMemory": 25393561600, "CLOCK_RATE": 2100000, "INTEGRATED": 0}
     dump |= {"COMPUTE_CAPABILITY_MAJOR": 7, "COMPUTE_CAPABILITY_MINOR": 5, "MULTIPROCESSOR_COUNT": 72}
@@ -98,14 +81,6 @@ def test_implausible_values_are_unknown(value: Any) -> None:
     assert found.sms is None
     assert "(implausible)" in found.missing["sms"]
     assert "number of SMs unknown" in find_peak(found, FP16, tensor_cores=True).reason
-
-
-def test_nothing_stated() -> None:
-    found = device_of_facts(Facts())
-    assert not found.is_known
-    assert found.bandwidth_reason == found.compute_reason == UNKNOWN_DEVICE
-    assert find_peak(found, FP16, tensor_cores=True).reason == UNKNOWN_DEVICE
-    assert has_tensor_cores(found, FP16) is None
 
 
 @pytest.mark.parametrize(
@@ -182,26 +157,6 @@ def test_published_peaks(
     assert tera(found, precision, tensor_cores=True, accumulate=FP32) == pytest.approx(published, rel=0.02)
 
 
-def test_products_and_names() -> None:
-    for name, ratio in (("NVIDIA GeForce RTX 3090", 2), ("NVIDIA RTX A6000", 1)):
-        exact, fast = (
-            tera(device(selected_device=name), FP16, tensor_cores=True, accumulate=dtype)
-            for dtype in (FP32, FP16)
-        )
-        assert fast == ratio * exact
-    nameless = device(selected_device=None)
-    assert "GeForce" in find_peak(nameless, FP16, tensor_cores=True, accumulate=FP32).reason
-    assert tera(nameless, FP16, tensor_cores=True, accumulate=FP16) > 0
-    pascal = device(selected_device="NVIDIA GeForce GTX 1070", compute_capability=6.1)
-    assert "no fast FP16 arithmetic" in " ".join(find_peak(pascal, FP16, tensor_cores=True).assumptions)
-    assert has_tensor_cores(pascal, FP16) is False
-    assert tera(device(), FP16, tensor_cores=True, is_sparse=True) == 2 * tera(
-        device(), FP16, tensor_cores=True
-    )
-    for precision in (DataType.FP8, DataType.FP64, DataType.BOOL):
-        assert f"no {precision.value} rate" in find_peak(device(), precision, tensor_cores=True).reason
-
-
 def test_values_of_the_user_win() -> None:
     stated = parse_peaks(["bandwidth=300", "clock=1.2", "sms=20", "fp16=50", "fp16=40"])
     found = device(stated)
@@ -235,15 +190,6 @@ def test_values_of_the_user_win() -> None:
 def test_mistakes_of_the_user(options: list[str], message: str) -> None:
     with pytest.raises(TrexError, match=message):
         parse_peaks(options)
-
-
-@pytest.mark.parametrize(
-    "table",
-    [{"L4": 3}, [], {"L4": {"clok": 3}}, {"L4": {"peak_tflops": {"fp17": 3}}}, {"L4": {"peak_tflops": 3}}],
-)
-def test_mistakes_in_settings_name_the_file(table: Any) -> None:
-    with pytest.raises(TrexError, match=r"^trex-tui\.toml: "):
-        read_device_settings(table, "trex-tui.toml")
 
 
 # Roofline: 10 SMs at 1 GHz, 100 GB/s. FP16 on tensor cores 10.24 TFLOP/s, FP32 on CUDA cores 2.56 TFLOP/s.

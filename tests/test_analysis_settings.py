@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -63,23 +62,6 @@ def engine_of(
     return load_engine(folder)
 
 
-def test_releases_and_producers() -> None:
-    fp16, workspace = OPTIONS["--fp16"], OPTIONS["--workspace"]
-    assert [fp16.fits(version) for version in ((8, 6, 1), (10, 16, 2), (11, 0, 0))] == [True, True, False]
-    assert fp16.fits((1, 6), "tensorrt_rtx") is False
-    assert fp16.fits(None) is None
-    assert [workspace.fits(version) for version in ((8, 0, 3), (9, 3), (10, 0, 1))] == [True, True, False]
-    assert OPTIONS["--errorOnTimingCacheMiss"].fits((8, 6, 1), "trtexec") is False
-    assert OPTIONS["strongly typed"].fits((8, 6, 1)) is False
-    assert OPTIONS["FP8"].fits((10, 0), "", 86) is False
-    assert OPTIONS["FP8"].fits((10, 0), "", 90) is True
-    assert OPTIONS["FP8"].fits((10, 0)) is None
-    assert OPTIONS["fp16:chw4"].fits((10, 12)) is False
-    assert "fp32:chw4" not in OPTIONS
-    assert parse_version("10.16.1") == (10, 16, 1)
-    assert parse_version("RTX 1.6.1") is parse_version(None) is parse_version("unknown") is None
-
-
 @pytest.mark.skipif(not FLAGS.is_file(), reason="no reference")
 def test_releases_are_those_of_the_option_parser() -> None:
     reference = json.loads(FLAGS.read_text(encoding="utf-8"))
@@ -93,18 +75,6 @@ def test_releases_are_those_of_the_option_parser() -> None:
             assert version is not None
             assert is_between
             assert OPTIONS[name].fits(version, "trtexec") is (first <= version <= last), (name, text)  # type: ignore[operator]
-
-
-@pytest.mark.skipif(not (ARTIFACTS / "help").is_dir(), reason="no real artifacts")
-@pytest.mark.parametrize("release", ["8.6.1", "10.6.0", "10.16.1"])
-def test_help_of_a_release_names_the_options_that_it_has(release: str) -> None:
-    text = (ARTIFACTS / "help" / f"trt{release}_help.txt").read_text(encoding="utf-8", errors="replace")
-    named = set(re.findall(r"^\s*(--\w+)", text, re.MULTILINE))
-    version = parse_version(release)
-    known = {name for name in named if name in OPTIONS}
-    assert len(known) > 60
-    wrong = {name for name in known if OPTIONS[name].fits(version, "trtexec") is False}
-    assert wrong <= {"--stronglyTyped", "--errorOnTimingCacheMiss", "--weightless"}
 
 
 def test_settings_of_a_log(tmp_path: Path) -> None:
@@ -163,16 +133,6 @@ def test_values_that_trex_cut_are_not_shown(tmp_path: Path) -> None:
 )
 def test_options_of_a_command_line(words: list[str], stated: dict[str, str]) -> None:
     assert options_in_arguments(["trtexec", *words], BUILD_SETTINGS) == stated
-
-
-def test_the_run_of_a_command_line() -> None:
-    words = ["trtexec", "--warmUp=100", "--noSpinWait", "--shapes='x':1x4"]
-    assert options_in_arguments(words, RUN_SETTINGS) == {
-        "Warm-up": "100",
-        "Spin-wait": "Disabled",
-        "Input inference shape": "x=1x4",
-        "Input build shape": "x=1x4+1x4+1x4",
-    }
 
 
 def test_every_setting_is_described() -> None:

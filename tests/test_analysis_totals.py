@@ -4,38 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
 from helpers import (
-    ARTIFACTS,
-    REPOSITORY,
     RealSet,
     layer,
     real_sets,
     tensor,
-    write_json,
 )
 from trex_tui.analysis.columns import ALL_COLUMNS as COLUMNS
-from trex_tui.analysis.memory import live_at, live_bytes, memory_facts, memory_totals
+from trex_tui.analysis.memory import live_bytes, memory_facts, memory_totals
 from trex_tui.analysis.structure import (
     compute_totals,
     critical_path,
-    dla_facts,
-    dla_times,
     find_reformats,
-    find_transitions,
     slowest,
-    stream_totals,
 )
 from trex_tui.api import load_engine
 from trex_tui.artifacts.metadata import Facts
 from trex_tui.engine.frame import build_bindings, build_frames, build_queries
 from trex_tui.engine.model import Engine
-from trex_tui.frames import FLOAT, plain_values, total
+from trex_tui.frames import FLOAT, total
 
 SIZES = {"a": 1, "b": 10, "c": 100, "d": 1000, "e": 10_000, "x": 7, "y": 9}
 """Bytes of a tensor, by name: so that a sum shows its parts. `x` and `y` are the network's."""
@@ -127,13 +119,6 @@ def test_live_bytes_by_hand(layers: list[dict[str, Any]], expected: list[int]) -
     assert live(*layers) == expected
 
 
-def test_the_peak_and_what_is_alive_there() -> None:
-    engine = engine_of([step("x", "a"), step("a", "b"), step("b", "c"), step("c", "y")])
-    facts = memory_facts(engine)
-    assert (facts.activation_peak_bytes, facts.peak_layer, facts.is_peak_at_least) == (110, 2, False)
-    assert live_at(engine, 2)[["name", "first", "last"]].to_numpy().tolist() == [["c", 2, 3], ["b", 1, 2]]
-
-
 def test_an_unknown_size_makes_the_peak_a_lower_bound() -> None:
     dynamic = layer("d", "kgen", [sized("x")], [sized("e", -1)])
     reader = layer("r", "kgen", [sized("e", -1), sized("a")], [sized("y")])
@@ -175,40 +160,7 @@ def test_memory_of_real_engines(real: RealSet) -> None:
     assert facts.activation_peak_bytes >= written["allocated_bytes"][~written["layer"].map(moving)].max()
 
 
-@pytest.mark.skipif(not (ARTIFACTS / "rtx").is_dir(), reason="no real artifacts")
-@pytest.mark.parametrize(
-    ("name", "constants"),
-    [("conv3d.rtx-sm89", 62_000), ("lstm.rtx-sm89", 2_390_088), ("gpt2l_fp8.rtx-sm89", 8_593_508)],
-)
-def test_weights_of_real_logs_are_those_they_state(name: str, constants: int) -> None:
-    facts = memory_facts(load_engine(ARTIFACTS / "rtx" / f"{name}.log"))
-    assert facts.weights_bytes == constants
-    assert facts.is_traffic_at_least == name.startswith("lstm")
-
-
 # Totals
-
-
-def test_totals_say_what_they_leave_out() -> None:
-    layers = [step("x", "a"), step("a", "b", "Reformat"), step("b", "c"), step("c", "y")]
-    engine = engine_of(layers, [1.0, 4.0, None, 2.0])
-    table = compute_totals(engine, "layer_type")
-    assert table["layer_type"].tolist() == ["Reformat", "kgen"]
-    assert table["layers"].tolist() == [1, 3]
-    assert table["unmeasured"].tolist() == [0, 1]
-    assert table["latency_ms"].tolist() == [4.0, 3.0]
-    assert table["latency_pct"].sum() == pytest.approx(100)
-    some = compute_totals(engine, "layer_type", rows=engine.layers["latency_ms"].gt(1.5).fillna(False))
-    assert plain_values(some["latency_pct"]) == pytest.approx([400 / 7, 200 / 7])
-    assert plain_values(compute_totals(engine_of(layers), "layer_type")["latency_ms"]) == [None, None]
-
-
-def test_groups_with_the_same_first_value_are_adjacent() -> None:
-    types = [("kgen", 0), ("Reformat", 0), ("kgen", 1), ("Reformat", 1)]
-    layers = [step("x", "a", layer_type, StreamId=stream) for layer_type, stream in types]
-    table = compute_totals(engine_of(layers, [1.0, 4.0, 5.0, 1.5]), "layer_type", "stream")
-    order = list(zip(table["layer_type"], table["stream"], table["latency_ms"], strict=True))
-    assert order == [("kgen", 1, 5.0), ("kgen", 0, 1.0), ("Reformat", 0, 4.0), ("Reformat", 1, 1.5)]
 
 
 @pytest.mark.parametrize("real", real_sets(having=["graph", "profile"]))
@@ -289,38 +241,3 @@ def test_reformats_and_their_neighbours() -> None:
         [0, "FP32 NCHW", "FP16 NHWC8", True, (), (1,)],
     ]
     assert table["latency_ms"].tolist() == [3.0, 1.0]
-
-
-def test_streams_and_devices() -> None:
-    streams = [
-        step("x", "a", StreamId=0),
-        step("a", "b", StreamId=1),
-        step("b", "y", StreamId=0),
-        step("x", "c"),
-    ]
-    table = stream_totals(engine_of(streams, [1.0, 5.0, 2.0, 9.0]))
-    assert table[["stream", "layers", "latency_ms"]].to_numpy().tolist() == [[1, 1, 5.0], [0, 2, 3.0]]
-    mixed = [step("x", "ab"), step("ab", "c", "DLA"), step("c", "d", "DLA"), step("d", "y")]
-    assert find_transitions(engine_of(mixed)).to_numpy().tolist() == [[0, 1, "a"], [0, 1, "b"], [2, 3, "d"]]
-
-
-def test_use_of_the_dla(tmp_path: Path) -> None:
-    names = ["data to nvm", "{conv1,relu1}", "conv1 copy finish", "p from nvm", "big"]
-    names += ["mid + act", "q to nvm", "{conv2,relu2,pool2}", "out from nvm", "conv3", "conv4", "conv5"]
-    times = [0.1, 0.2, 0.01, 9.0, 0.1, 0.5, 0.1, 0.3, 0.1, 0.2, 0.2, 0.2]
-    rows = [
-        {"name": name, "timeMs": time * 10, "averageMs": time, "percentage": 1}
-        for name, time in zip(names, times, strict=True)
-    ]
-    write_json(tmp_path / "net.profile.json", [{"count": 10}, *rows])
-    engine = load_engine(tmp_path)
-    facts, blocks = dla_facts(engine), dla_times(engine)
-    assert facts is not None
-    assert (facts.blocks, facts.crossings) == (2, 4)
-    assert blocks["layer"].tolist() == [1, 7]
-    assert blocks["operators"].tolist() == [2, 3]
-    assert blocks["wait"].tolist()[0] == 3
-    assert blocks["execution_ms"].tolist()[0] == pytest.approx(9.2)
-    assert facts.dla_ms == pytest.approx(9.2 + total(blocks["execution_ms"][1:]))
-    assert facts.dla_ms + (facts.gpu_ms or 0) == pytest.approx(sum(times))
-    assert dla_facts(load_engine(REPOSITORY / "sample_artifacts" / "alexnet")) is None

@@ -38,18 +38,13 @@ def myelin(filters: Shape, channels: int = 16, dtype: str = "Half") -> dict[str,
     ("raw", "m", "n", "k"),
     [
         (convolution((2, 3, 8, 10), (2, 16, 8, 10), [3, 3]), 2 * 8 * 10, 16, 3 * 9),
-        (convolution((2, 6, 100), (2, 4, 98), [3]), 2 * 98, 4, 6 * 3),
         (convolution((1, 4, 5, 6, 7), (1, 8, 3, 4, 5), [3, 3, 3]), 3 * 4 * 5, 8, 4 * 27),
         # A stride makes fewer positions, a dilation does not make more terms.
         (convolution((1, 8, 9, 9), (1, 8, 4, 4), [3, 3], Stride=[2, 2]), 16, 8, 72),
         (convolution((1, 8, 9, 9), (1, 8, 5, 5), [3, 3], Dilation=[2, 2]), 25, 8, 72),
         (convolution((1, 8, 7, 7), (1, 12, 7, 7), [3, 3], Groups=4), 49, 12, 2 * 9),
-        (convolution((1, 8, 7, 7), (1, 8, 7, 7), [3, 3], Groups=8), 49, 8, 9),
         (convolution((1, 8, 7, 7), (1, 16, 7, 7), [3, 3], Groups=8), 49, 16, 9),
-        (convolution((4, 8, 1, 1), (4, 10, 1, 1), [1, 1]), 4, 10, 8),
-        (convolution((1, 3, 8, 8), (1, 16, 8, 8), [1, 5]), 64, 16, 15),
         (myelin((32, 16, 3, 3)), 50, 32, 144),
-        (myelin((32, 1, 3, 3)), 50, 32, 9),
         (myelin((32, 4, 1, 1)), 50, 32, 4),
     ],
 )
@@ -78,12 +73,6 @@ def test_pooling_behind_the_convolution_does_not_count(tmp_path: Path) -> None:
     assert product_of(tmp_path, raw | {"ConvStride": [2, 0]})[1] == "implausible kernel, stride or dilation"
 
 
-def test_the_kernel_may_stand_in_the_tactic(tmp_path: Path) -> None:
-    tactic = "sm80_xmma_fprop_implicit_gemm_f16f16_f16f16_f16_tilesize64x64x32_stage4_g1_tensor16x8x16_t1r3s3"
-    raw = layer("c", "correlation", [tensor("x", 1, 8, 4, 4)], [tensor("y", 1, 6, 4, 4)], TacticName=tactic)
-    assert product_of(tmp_path, raw)[0] == (16 * 6 * 72, 16, 6, 72, 1)
-
-
 def test_padded_channels_of_a_depthwise_convolution_are_stated(tmp_path: Path) -> None:
     """TensorRT-RTX lists 32 INT8 channels as 128, and a filter of 32×4×3×3."""
     product, note = product_of(tmp_path, myelin((32, 4, 3, 3), channels=128, dtype="Int8"))
@@ -95,11 +84,9 @@ def test_padded_channels_of_a_depthwise_convolution_are_stated(tmp_path: Path) -
     ("raw", "reason"),
     [
         (convolution((-1, 3, 8, 8), (-1, 16, 8, 8), [3, 3]), "dynamic"),
-        (convolution((1, 3, 8, 8), (1, 16, 8, 8), []), "kernel's size"),
         (convolution((3, 8, 8), (16, 8, 8), [3, 3]), "do not match a kernel of"),
         (convolution((1, 3, 8, 8), (1, 16, 8, 8), [3, 3], Groups=2), "2 groups"),
         (layer("c", "CaskConvolution", [], [tensor("y", 1, 4, 8, 8)]), "no input"),
-        (convolution((2**40, 3, 1, 1), (2**40, 2**20, 1, 1), [1, 1]), "dimension"),
     ],
 )
 def test_what_is_unknown_has_a_reason(tmp_path: Path, raw: dict[str, Any], reason: str) -> None:
@@ -126,25 +113,18 @@ def gemm(inputs: list[tuple[str, Shape]], output: Shape, **more: Any) -> dict[st
             (1, 4096),
             (1, 4096, 9216, 1),
         ),
-        ([("x", (64, 16)), ("b", (1, 64)), ("w", (16, 64))], (64, 64), (64, 64, 16, 1)),
         # Images: 1×1 extents behind the channels.
         ([("x", (4, 512, 1, 1)), ("w", (1000, 512, 1, 1))], (4, 1000, 1, 1), (4, 1000, 512, 1)),
         # Every product of the batch has its own constant matrix.
         ([("x", (4, 3, 32)), ("w", (4, 32, 5))], (4, 3, 5), (3, 5, 32, 4)),
         # A residual is added behind the product, and may stand first.
         ([("x2", (12, 64)), ("x", (12, 16)), ("w", (16, 64))], (12, 64), (12, 64, 16, 1)),
-        ([("x", (12, 16)), ("w", (16, 64)), ("x2", (12, 64))], (12, 64), (12, 64, 16, 1)),
         # Two activations.
         ([("x", (8, 12, 64)), ("x2", (8, 64, 20))], (8, 12, 20), (12, 20, 64, 8)),
-        ([("x", (8, 12, 64)), ("x2", (8, 20, 64))], (8, 12, 20), (12, 20, 64, 8)),
         ([("x", (8, 64, 12)), ("x2", (8, 64, 20))], (8, 12, 20), (12, 20, 64, 8)),
         ([("x", (2, 4, 12, 64)), ("x2", (2, 4, 64, 20))], (2, 4, 12, 20), (12, 20, 64, 8)),
-        ([("x", (1, 3, 3)), ("x2", (384, 3, 1))], (384, 3, 1), (3, 1, 3, 384)),
-        ([("x", (12, 64)), ("x2", (64, 20))], (12, 20), (12, 20, 64, 1)),
         # The weights not listed, and their size does not follow from the shapes.
         ([("x", (154560, 256))], (154560, 96), (154560, 96, 256, 1)),
-        ([("x", (1, 3136))], (1, 1024), (1, 1024, 3136, 1)),
-        ([("x", (256, 100))], (100, 96), (100, 96, 256, 1)),
         ([("x", (1, 512, 22080))], (1, 6144, 22080), (22080, 6144, 512, 1)),
         ([("x", (12, 16)), ("x2", (12, 64))], (12, 64), (12, 64, 16, 1)),
     ],
@@ -155,20 +135,12 @@ def test_matrix_products_by_hand(
     assert product_of(tmp_path, gemm(inputs, output)) == ((math.prod(expected), *expected), None)
 
 
-def test_listed_weights(tmp_path: Path) -> None:
-    weights = {"Weights": {"Type": "Half", "Count": 2_048_000}, "Bias": {"Type": "Half", "Count": 1000}}
-    ends = [tensor("x", 32, 2048, 1, 1)], [tensor("y", 32, 1000, 1, 1)]
-    raw = layer("fc", "FullyConnected", *ends, ParameterType="FullyConnected", **weights)
-    assert product_of(tmp_path, raw)[0] == (32 * 2_048_000, 32, 1000, 2048, 1)
-
-
 @pytest.mark.parametrize(
     ("inputs", "output", "reason"),
     [
         ([("x", (-1, 64)), ("w", (64, 32))], (-1, 32), "dynamic"),
         ([("x", (7, 30)), ("x2", (11, 13)), ("x3", (5, 9))], (7, 17), "several inputs"),
         ([("x", (1, 512, 7, 7))], (1, 4096), "weights not listed"),
-        ([("x", (64,))], (32,), "no matrix input"),
     ],
 )
 def test_matrix_products_that_are_unknown(
@@ -193,7 +165,6 @@ def attention(*shapes: Shape, output: Shape) -> dict[str, Any]:
         (((2, 4, 30, 16), (2, 4, 50, 16), (2, 4, 50, 16)), (2, 4, 30, 16), (30, 50, 16, 8, 32)),
         # A mask, between or behind.
         (((8, 512, 64), (8, 64, 256), (1, 512, 256), (8, 256, 64)), (8, 512, 64), (512, 256, 64, 8, 128)),
-        (((8, 512, 64), (8, 64, 256), (8, 256, 64), (1, 512, 256)), (8, 512, 64), (512, 256, 64, 8, 128)),
         # V wider than K.
         (((8, 10, 64), (8, 20, 64), (8, 20, 96)), (8, 10, 96), (10, 20, 64, 8, 64 + 96)),
         # Four heads of Q share one of K and V.
@@ -230,7 +201,6 @@ def test_a_jump_back_makes_the_work_a_lower_bound(tmp_path: Path) -> None:
         ("resnet18_fp16", 1, 1.814),
         ("vgg16", 1, 15.47),
         ("tf-resnet-RTX3090/fp16/resnet", 32, 3.858),
-        ("resnet-A100/fp32/resnet", 32, 1.814),
         ("resnet-qat", 32, 1.814),
         ("mobilenet-qat-TITANRTX/mobilenet.qat", 1, 0.301),
     ],

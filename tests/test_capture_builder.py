@@ -12,10 +12,7 @@ import pytest
 from capture_bench import Bench
 from fake_tensorrt import install
 from fake_trtexec.kit import COMPLETE
-from onnx_bytes import tanh_model
 from trex_tui.api import load_engine
-from trex_tui.capture import builder
-from trex_tui.capture.builder import Cuda, CudaError, count_devices
 from trex_tui.capture.trtexec import TrtexecNotFoundError, find_python
 from trex_tui.cli.main import main
 
@@ -157,14 +154,6 @@ class TestCapture:
         assert told in err
         assert [name.removeprefix("net.failed/net.") for name in here.names()] == left
 
-    def test_shape_tensors_are_refused(
-        self, here: Bench, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        use(monkeypatch, here)
-        here.model.write_bytes(tanh_model("int64", (2,), name="host_shape"))
-        assert capture("--duration", "0", "--iterations", "1") == 3
-        assert "host_shape is a shape tensor in host memory" in capsys.readouterr().err
-
 
 class TestProgram:
     def test_first_that_imports(self, here: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,24 +170,3 @@ class TestProgram:
             TrtexecNotFoundError, match=r"tensorrt: libnvinfer\.so\.10: cannot open.*pip install"
         ):
             find_python(os.environ)
-
-    @pytest.mark.parametrize(
-        ("values", "text"),
-        [
-            ([3.0, 1.0, 2.0], "min = 1 ms, max = 3 ms, mean = 2 ms, median = 2 ms, percentile(90%) = 3 ms"),
-            ([1.0], "min = 1 ms, max = 1 ms, mean = 1 ms, median = 1 ms, percentile(90%) = 1 ms"),
-            (
-                [float(n) for n in range(1, 101)],
-                "min = 1 ms, max = 100 ms, mean = 50.5 ms, median = 50.5 ms, percentile(90%) = 90 ms",
-            ),
-        ],
-    )
-    def test_percentiles_are_trtexecs(self, values: list[float], text: str) -> None:
-        assert builder.describe(values, ["90"]) == text
-
-
-class TestDriver:
-    @pytest.mark.skipif(count_devices() > 0, reason="there is a GPU")
-    def test_none(self) -> None:
-        with pytest.raises(CudaError, match=r"libcuda|cuInit"):
-            Cuda(0)

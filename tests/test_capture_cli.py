@@ -32,20 +32,6 @@ _SHAPES = "min=t0:1x8,opt=t0:2x8,max=t0:4x8"
 
 
 class TestCommand:
-    @pytest.mark.usefixtures("here")
-    def test_failure(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "unsupported_op")
-        assert capture("--onnx", "net.onnx") == 3
-        out, err = capsys.readouterr()
-        assert out == ""
-        last = err.splitlines()
-        assert last[-1].startswith(
-            "trex-tui: error: build run failed: node 12 of the model, operator GridSample3D"
-        )
-        assert last[-2] == "trex-tui: full log: results/net/net.failed/net.engine.build.log"
-        assert "  Engine set up failed" in last
-        assert not any("[I]" in line or "&&&&" in line for line in last), "the rest is in the log"
-
     def test_the_end(self, here: Bench, capsys: pytest.CaptureFixture[str]) -> None:
         """The last lines state the latency of `summary`, the engine, and the next command."""
         assert capture("--onnx", "net.onnx", "--repeat", "2", "--outdir", "o ut") == 0

@@ -128,22 +128,6 @@ def test_interrupted_while_the_driver_is_asked(smi: Path, monkeypatch: pytest.Mo
     assert told(smi) == [LOCK, FREE]
 
 
-def test_what_holds_them_is_ended(smi: Path) -> None:
-    """Then we let go, and say that they may have been free for a while."""
-    from remote_kit import descendants, name_of
-
-    with holding() as (lock, said):
-        holders = [pid for pid in descendants(os.getpid()) if name_of(pid) in ("sh", "dash", "bash")]
-        assert len(holders) == 2, "each frees the clocks when the other is killed"
-        for pid in holders:
-            os.kill(pid, signal.SIGKILL)
-            wait_for_end(pid)
-    assert lock is not None
-    assert (lock.ended_early, lock.is_released) == (True, True)
-    assert told(smi) == [LOCK, FREE]
-    assert "may not have been locked all the time" in said[-1]
-
-
 class Loop(Ssh):
     """No connection: the scripts run here."""
 
@@ -170,23 +154,6 @@ def test_of_another_machine(smi: Path, ended: bool) -> None:
     if ended:
         assert "on jet ended early" in said[-2]
         assert said[-1] == "the GPU clocks may still be locked on jet; restore: sudo nvidia-smi -i 0 -rgc"
-
-
-def test_a_jetson_is_left_alone(smi: Path) -> None:
-    facts = Host({"jetson": {"power_mode": "25W"}, "gpu_clock": {"locked": False}}).document()
-    with holding(facts) as (lock, said):
-        assert lock is not None
-        assert not lock.is_locked
-    assert told(smi) == []
-    assert said[0].startswith("power mode 25W, GPU clocks not locked; capture changes neither")
-
-
-def test_ids_are_not_told() -> None:
-    answer = 'GPU clocks set to "(gpuClkMin 2100, gpuClkMax 2100)" for GPU 00000000:C1:00.0\nAll done.\n'
-    lock = HeldClocks("max", "GPU-4cf8db2d-06c0-7d70-1a51-e59b25b2c16c", 2100, answer=answer)
-    found = lock.document()
-    assert found["gpu"] == "…"
-    assert found["answer"] == 'GPU clocks set to "(gpuClkMin 2100, gpuClkMax 2100)" for GPU …\nAll done.\n'
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fake_trtexec import VERSIONS
-from onnx_bytes import MODEL
 from trex_tui.capture.options import (
     CaptureOptions,
     OptimizationProfile,
-    check_options,
 )
 from trex_tui.capture.plan import RunPlan, flag_name, make_plan
 from trex_tui.capture.script import command_line
@@ -63,35 +61,6 @@ class TestVersions:
         build, profile = both(programs, version, dla=1, allow_gpu_fallback=True)
         assert {"--useDLACore=1", "--allowGPUFallback"} <= build & profile
         assert not {"--useCudaGraph", "--noCudaGraph"} & profile
-
-    @pytest.mark.parametrize(
-        ("version", "plugin"), [("8.5.1", "--plugins=a.so"), ("8.6.1", "--staticPlugins=a.so")]
-    )
-    def test_renamed_options(self, programs: Any, version: str, plugin: str) -> None:
-        build, profile = both(programs, version, plugins=("a.so",))
-        assert plugin in build & profile
-
-
-class TestOptions:
-    def test_build(self, programs: Any) -> None:
-        build, profile = both(
-            programs,
-            "10.4.0",
-            precisions=("fp16", "int8", "best"),
-            calib="c.cache",
-            timing_cache="t.cache",
-            optimization_level=5,
-            hardware_compatibility="ampere+",
-            device=1,
-        )
-        only = {
-            *("--fp16", "--int8", "--best", "--calib=c.cache"),
-            *("--timingCacheFile=t.cache", "--builderOptimizationLevel=5"),
-            "--hardwareCompatibilityLevel=ampere+",
-        }
-        assert only <= build
-        assert not only & profile
-        assert "--device=1" in build & profile
 
 
 TWO = (
@@ -216,20 +185,3 @@ class TestRtx:
         assert again is not None
         assert "--rtxCudaGraphStrategy=disable" in again.argv
         assert again.without_graph(trtexec) is None
-
-
-class TestInputs:
-    def test_files_must_be_there(self, tmp_path: Path) -> None:
-        model = tmp_path / "m.onnx"
-        for options, part in (
-            (CaptureOptions(onnx=str(model)), "does not exist"),
-            (CaptureOptions(onnx=str(tmp_path)), "is not a file"),
-            (CaptureOptions(), "--onnx"),
-            (CaptureOptions(onnx="a\0b"), "--onnx"),
-        ):
-            with pytest.raises(TrexError, match=part):
-                check_options(options)
-        model.write_bytes(MODEL)
-        with pytest.raises(TrexError, match="--calib"):
-            check_options(CaptureOptions(onnx=str(model), calib=str(tmp_path / "none")))
-        check_options(CaptureOptions(onnx=str(model), plugins=("libfound_by_the_loader.so",)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fake_trtexec import ENDS, VERSIONS, calls
-from fake_trtexec.kit import COMPLETE, Bench, fifo, wait_for
+from fake_trtexec.kit import COMPLETE, Bench
 from helpers import some
 from onnx_bytes import MODEL
 from test_capture_clocks import FREE, LOCK, smi, told
@@ -191,23 +190,4 @@ class TestClocks:
         assert told(smi) == []
         done = run(text, FAKE_TRTEXEC_FAIL=failure)
         assert done.returncode == (3 if failure else 0), done.stderr
-        assert told(smi) == [LOCK, FREE]
-
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-    def test_freed_when_interrupted(
-        self, here: Bench, capsys: pytest.CaptureFixture[str], smi: Path, number: signal.Signals
-    ) -> None:
-        hangs = fifo(here.place / "hangs")
-        Path("s.sh").write_text(script(capsys, "--onnx", "net.onnx", "--lock-clocks", "2100"))
-        process = subprocess.Popen(
-            ["sh", "s.sh"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            env={**os.environ, "FAKE_TRTEXEC_FAIL": "hang@profile", "FAKE_TRTEXEC_FIFO": str(hangs)},
-        )
-        wait_for(hangs)
-        os.killpg(process.pid, number)  # as a terminal does
-        assert process.wait(150) == 128 + number
         assert told(smi) == [LOCK, FREE]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +11,12 @@ import pytest
 
 from capture_bench import Bench
 from fake_trtexec import VERSIONS, calls
-from fake_trtexec.kit import COMPLETE, fifo, is_running, wait_for
+from fake_trtexec.kit import COMPLETE
 from onnx_bytes import MODEL
 from trex_tui.api import load_engine
 from trex_tui.artifacts.discover import find_sets
 from trex_tui.artifacts.kinds import FileKind
 from trex_tui.capture import staging as filing
-from trex_tui.capture.process import Stop
-from trex_tui.capture.staging import Workspace
 from trex_tui.errors import TrexError
 
 
@@ -85,15 +81,6 @@ class TestWhole:
         for moment in ("before", "after"):
             assert manifest["host"][moment]["kernel"]
 
-    def test_nothing_identifies_the_machine(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-        """But for the logs, which are what trtexec printed."""
-        uuid = "GPU-01234567-89ab-cdef-0123-456789abcdef"
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", uuid)
-        bench.capture("10.4.0")
-        told = {name for name, data in bench.bytes().items() if uuid.encode() in data}
-        assert told == {"net.engine.build.log", "net.engine.profile.log"}
-        assert os.uname().nodename.encode() not in (bench.outdir / "net.capture.json").read_bytes()
-
 
 class TestProtection:
     def test_never_without_force(self, bench: Bench, record: Path) -> None:
@@ -152,18 +139,6 @@ class TestProtection:
         assert {f"net.failed/{name}" for name in COMPLETE} == set(after) - set(before), (
             "the new one is not lost"
         )
-
-    def test_killed_while_the_sets_change_places(self, bench: Bench) -> None:
-        """Whoever comes next puts the old set back."""
-        bench.capture()
-        before = bench.bytes()
-        aside = bench.outdir / ".net.partial/.old"
-        aside.mkdir(parents=True)
-        for name in list(before)[:4]:
-            (bench.outdir / name).rename(aside / name)
-        with Workspace(bench.outdir, "net"):
-            pass
-        assert bench.bytes() == before
 
     @pytest.mark.parametrize("force", [False, True])
     def test_one_at_a_time_wherever_it_works(self, bench: Bench, force: bool) -> None:
@@ -250,33 +225,3 @@ class TestFailedEngine:
             ("profile", False),
         ]
         assert manifest_of(bench)["model"]["path"].endswith("net.onnx")
-
-
-class TestInterrupts:
-    @pytest.mark.parametrize(("where", "stubborn"), [("build", False), ("profile", False), ("build", True)])
-    def test_logs_stay_and_nothing_runs(
-        self, bench: Bench, monkeypatch: pytest.MonkeyPatch, where: str, stubborn: bool
-    ) -> None:
-        bench.programs("10.4.0")
-        pipe = fifo(bench.place / "fifo")
-        monkeypatch.setenv("FAKE_TRTEXEC_FIFO", str(pipe))
-        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", f"{'stubborn' if stubborn else 'hang'}@{where}")
-        stop = Stop()
-        pids: list[int] = []
-
-        def ask() -> None:
-            pids.append(wait_for(pipe))
-            stop.request()
-
-        asker = threading.Thread(target=ask)
-        asker.start()
-        result = bench.capture(stop=stop, grace_s=0.05 if stubborn else 60)
-        asker.join()
-        stop.close()
-        assert (result.passed, result.interrupted) == (False, True)
-        assert not is_running(pids[0])
-        assert result.log is not None
-        expected = b"Timing Runner" if where == "build" else b"Starting inference"
-        assert expected in result.log.read_bytes()
-        assert manifest_of(bench, "net.failed/net.capture.json")["status"] == "interrupted"
-        assert not list(bench.outdir.glob("*.json"))

@@ -103,12 +103,6 @@ def interrupted(tmp_path: Path, before: str, times: int = 1, **more: Any) -> tup
 
 
 class TestInterrupts:
-    def test_politely(self, tmp_path: Path) -> None:
-        outcome, pid = interrupted(tmp_path, "print('said before', flush=True)", grace_s=60)
-        assert (outcome.stopped, outcome.signal) == (INTERRUPTED, signal.SIGTERM)
-        assert not is_running(pid)
-        assert (tmp_path / "log").read_bytes() == b"said before\n"
-
     def test_then_by_force(self, tmp_path: Path) -> None:
         outcome, pid = interrupted(tmp_path, IGNORES, grace_s=0.05)
         assert (outcome.stopped, outcome.signal) == (INTERRUPTED, signal.SIGKILL)
@@ -135,12 +129,6 @@ class TestInterrupts:
         thread.join()
         assert seen
         assert outcome.signal == signal.SIGKILL
-
-    def test_asked_before_it_starts(self, tmp_path: Path) -> None:
-        stop = Stop()
-        stop.request()
-        outcome, _ = start("import signal; signal.pause()", tmp_path / "log", stop=stop, grace_s=3600)
-        assert (outcome.stopped, outcome.signal) == (INTERRUPTED, signal.SIGTERM)
 
     def test_children_go_too(self, tmp_path: Path) -> None:
         """Patience ends when the leader is seen dead, whether or not the run has noticed that yet."""

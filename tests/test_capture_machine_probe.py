@@ -146,12 +146,3 @@ class TestJetson:
         assert host.facts["memory"]["available_kib"] == 5_000_000
         assert host.facts["over_current_events"] == {"oc3_event_cnt": 5}
         assert "NVPM WARN" in host.probes["nvpmodel"]["raw"]
-
-
-class TestElsewhere:
-    def test_nothing_at_all(self, tmp_path: Path) -> None:
-        host = ask_host(NOTHING, root=str(tmp_path / "empty"))
-        assert host.facts["gpus"] == []
-        assert host.facts["jetson"] is None
-        assert host.facts["memory"]["total_kib"] is None
-        assert host.facts["container"] is None

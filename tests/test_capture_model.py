@@ -71,20 +71,6 @@ class TestHeader:
         except TrexError as error:
             assert "is not an ONNX model, or is truncated" in str(error)  # noqa: PT017 - either way
 
-    @given(st.binary(min_size=1, max_size=300))
-    def test_noise(self, tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
-        path = tmp_path_factory.getbasetemp() / f"noise-{os.getpid()}.onnx"
-        path.write_bytes(data)
-        try:
-            read_onnx_header(path)
-        except TrexError as error:
-            assert "\n" not in str(error)  # noqa: PT017 - either way
-
-    def test_weights_beside_the_model(self, tmp_path: Path) -> None:
-        path = tmp_path / "m.onnx"
-        path.write_bytes(tanh_model("fp32", (1,), weights="w.bin"))
-        assert read_onnx_header(path).weights == ("w.bin",)
-
 
 PROFILE = ("--min-shapes", "t0:1x8", "--opt-shapes", "t0:2x8", "--max-shapes", "t0:4x8")
 REAL = "it has input t0 (float32 Nx8)"

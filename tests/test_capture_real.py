@@ -96,16 +96,6 @@ def test_a_set(
     assert main(["report", name, "-o", "report.html"]) == 0
 
 
-def test_fusion(here: Path) -> None:
-    """The ReLU is in its convolution, and softmax with both products is attention."""
-    build(models.convolutions(here / "conv.onnx"))
-    kinds = list(load_engine(here / "conv").layers["kind"])
-    assert kinds.count("convolution") == 2
-    assert "pointwise" not in kinds
-    build(models.attention(here / "att.onnx"))
-    assert "attention" in set(load_engine(here / "att").layers["kind"])
-
-
 def test_dynamic_shapes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = models.convolutions(here / "dynamic.onnx", "N")
     shapes = ["--min-shapes=x:1x3x32x32", "--opt-shapes=x:4x3x32x32", "--max-shapes=x:8x3x32x32"]
@@ -114,14 +104,6 @@ def test_dynamic_shapes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert all(text in told for text in ("1x3x32x32", "4x3x32x32", "8x3x32x32")) or "[8, 3, 32, 32]" in told
     assert build(path, "--shapes=x:1x4x32x32", "--force") == 2
     assert "dim 1 is fixed; " in capsys.readouterr().err
-
-
-def test_two_builds_are_compared(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = models.convolutions(here / "a.onnx")
-    assert build(path) == 0
-    assert build(models.convolutions(here / "b.onnx", "N"), "--shapes", "x:2x3x32x32") == 0
-    found = answer(capsys, "diff", "a", "b")
-    assert found["schema"].startswith("trex-tui/diff/")
 
 
 def test_for_chosen_gpus(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,8 +121,3 @@ def test_a_failure(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "bad.capture.json",
         "bad.engine.build.log",
     ]
-
-
-def test_an_option_of_weak_types(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert build(models.convolutions(here / "net.onnx"), "--fp16") == 2
-    assert "the model states the types" in capsys.readouterr().err

@@ -12,12 +12,9 @@ from fake_trtexec import install
 from helpers import ARTIFACTS
 from trex_tui.capture.trtexec import (
     TrtexecNotFoundError,
-    find_builder,
     find_trtexec,
     flag_table,
     list_candidates,
-    parse_version,
-    stated_trtexec,
     understand,
 )
 
@@ -54,45 +51,6 @@ class TestTable:
         strangers = {flag for flag in found.explained if not flag_table().where(flag)}
         assert strangers == set()
 
-    @pytest.mark.parametrize(
-        ("flag", "version", "known"),
-        [
-            ("--fp16", "8.6.1", True),
-            ("--fp16", "10.16.1", True),
-            ("--fp16", "11.0.0", False),
-            ("--bf16", "8.6.1", False),
-            ("--int4", "10.0.1", False),
-            ("--int4", "10.1.0", True),
-            ("--workspace", "9.3.0", True),
-            ("--workspace", "10.4.0", False),
-            ("--skipInference", "8.5.3", False),
-            ("--noCudaGraph", "11.4.0", True),
-            ("--consistency", "10.4.0", False),
-            ("--consistency", "10.14.1", True),
-        ],
-    )
-    def test_versions_are_compared_as_numbers(self, flag: str, version: str, known: bool) -> None:
-        assert flag_table().has(flag, parse_version(version)) is known
-
-    def test_a_release_that_is_not_here(self) -> None:
-        stated = stated_trtexec("10.4", Path("trtexec"))
-        assert (stated.knows("--fp16"), stated.knows("--noCudaGraph")) == (True, False)
-
-
-class TestHelp:
-    @pytest.mark.parametrize(
-        ("text", "part"),
-        [
-            ("", "no TensorRT banner"),
-            ("Usage: something else\n", "no TensorRT banner"),
-            ("&&&& RUNNING TensorRT.trtexec # trtexec --help\n", "TensorRT 7"),
-            ("&&&& RUNNING TensorRT.trtexec [TensorRT v8003] # x\n", "8.2 or later"),
-        ],
-    )
-    def test_what_cannot_be_used(self, text: str, part: str) -> None:
-        with pytest.raises(TrtexecNotFoundError, match=part):
-            understand(text, Path("trtexec"))
-
 
 class TestFinding:
     def test_order(self, tmp_path: Path) -> None:
@@ -125,18 +83,6 @@ class TestFinding:
         install(tmp_path / "root/usr/src/tensorrt/bin", "8.5.1")
         environ = {"PATH": f"{broken.parent}:/usr/bin:/bin"}
         assert find_trtexec(None, environ, tmp_path / "root").version == "8.5.1"
-
-    def test_the_named_one_alone_counts(self, tmp_path: Path) -> None:
-        install(tmp_path / "bin", "10.4.0")
-        environ = {"PATH": str(tmp_path / "bin")}
-        with pytest.raises(TrtexecNotFoundError, match="does not exist"):
-            find_trtexec(str(tmp_path / "absent"), environ)
-        with pytest.raises(TrtexecNotFoundError, match=r"\$TRTEXEC"):
-            find_trtexec(None, {**environ, "TRTEXEC": "/absent/trtexec"})
-
-    def test_trtexec_goes_before_the_api(self, tmp_path: Path) -> None:
-        environ = {"PATH": str(install(tmp_path / "bin", "10.4.0").parent), "HOME": str(tmp_path)}
-        assert not find_builder("auto", None, environ).is_python
 
     def test_a_missing_library(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "missing_library")

@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,10 +19,9 @@ from fake_trtexec.kit import wait_for_end
 from trex_tui.analysis.energy import power_facts, power_table
 from trex_tui.api import load_engine
 from trex_tui.artifacts.power import COLUMNS
-from trex_tui.capture.monitor import RunMonitor, find_gpu
+from trex_tui.capture.monitor import RunMonitor
 from trex_tui.capture.shell import Shell
 from trex_tui.capture.verdict import RunProgress
-from trex_tui.errors import TrexError
 
 SMI = """\
 #!/bin/sh
@@ -186,8 +184,3 @@ class TestCapture:
         assert result.passed
         assert "net.monitor.csv" not in bench.names()
         assert any(remark.startswith("no samples of power and clocks") for remark in result.remarks)
-
-    def test_several_gpus_that_cannot_be_told_apart(self) -> None:
-        host: dict[str, Any] = {"gpus": [{}, {}]}
-        with pytest.raises(TrexError, match="--monitor: 2 GPUs, and CUDA's device 0 is unknown"):
-            find_gpu(None, host, Shell(environ={"PATH": "/nowhere"}), None)

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -185,24 +184,6 @@ class TestFailure:
         assert len(calls(record)) == 1
         assert names(here / "results/net") == COMPLETE
         assert server.left() == []
-
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-    def test_the_engine_is_brought_back_when_interrupted(
-        self, here: Path, server: Server, number: signal.Signals
-    ) -> None:
-        pipe, record = fifo(here / "fifo"), here / "calls"
-        there = program(here / "t", FAKE_TRTEXEC_FAIL="hang@profile", FAKE_TRTEXEC_FIFO=str(pipe))
-        process = start(there)
-        wait_for(pipe)
-        process.send_signal(number)
-        _, err = process.communicate(timeout=150)
-        assert process.returncode == 128 + number
-        assert b"trex-tui: the engine is kept: results/net/net.failed/net.engine" in err.splitlines()
-        assert server.left() == []
-        program(here / "t", FAKE_TRTEXEC_CALLS=str(record))
-        assert main(next_command(err.decode())) == 0
-        assert len(calls(record)) == 1
-        assert names(here / "results/net") == COMPLETE
 
 
 class TestHostKeys:

@@ -36,12 +36,6 @@ def test_every_form_has_the_same_groups(capsys: pytest.CaptureFixture[str]) -> N
         assert any(line.replace("|", " ").split()[:4] == words for line in markdown.splitlines())
 
 
-def test_a_layer_without_an_attribute_has_a_dash(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = output(capsys, QAT, "--by", "kind,kernel").splitlines()
-    assert any(line.split()[:2] == ["pooling", "–"] for line in lines)
-    assert "unknown" not in "".join(lines)
-
-
 def test_a_filter_chooses_the_layers(capsys: pytest.CaptureFixture[str]) -> None:
     chosen = (QAT, "--by", "kind", "--filter", "kind:reformat,pooling")
     groups = json.loads(output(capsys, *chosen, "--json"))["engines"][0]["groups"]
@@ -55,11 +49,6 @@ def test_a_filter_chooses_the_layers(capsys: pytest.CaptureFixture[str]) -> None
     )
     assert main(["summary", QAT, "--filter", "kind:gemm"]) == 2
     assert "--filter needs --by" in capsys.readouterr().err
-
-
-def test_no_column_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["summary", QAT, "--by", ""]) == 2
-    assert "--by: name columns, such as kind,precision" in capsys.readouterr().err
 
 
 def test_an_unknown_value_is_a_group_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,11 +37,6 @@ def test_path_has_the_sets(
     assert main(["summary", str(path / "damaged"), "--strict"]) == 2
 
 
-def test_without_a_terminal_the_explorer_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo"]) == 2
-    assert "trex-tui summary" in capsys.readouterr().err
-
-
 def test_wheel_has_the_samples_but_the_longest_files(samples: list[zipfile.ZipInfo]) -> None:
     folder = REPOSITORY / "sample_artifacts"
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}

@@ -81,13 +81,6 @@ def test_help_is_a_result(tmp_path: Path) -> None:
     assert "./dev test" in done.stderr
 
 
-def test_without_python(tmp_path: Path) -> None:
-    done = dev(tmp_path, "open", PYTHON="no-such-python", TREX_TUI_VENV=str(tmp_path / "venv"))
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "dev: no-such-python not found: install Python 3.10 or later, or set PYTHON\n"
-    assert not (tmp_path / "venv").exists()
-
-
 def test_without_a_package_index(tmp_path: Path) -> None:
     """A Python whose pip fails, as it does without network."""
     fake = tmp_path / "bin" / "python"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from helpers import REPOSITORY, RealSet, layer, real_sets, tensor, write_graph
@@ -20,19 +19,6 @@ SAMPLE = REPOSITORY / "sample_artifacts"
 @pytest.fixture(scope="module")
 def engine() -> Engine:
     return load_engine(SAMPLE / "alexnet")
-
-
-def test_the_full_frame_has_raw_attributes(engine: Engine) -> None:
-    frame = full_frame(engine)
-    assert {*COLUMNS} <= {*frame}
-    raw = [key for key in frame if key.startswith("attr.")]
-    objects = engine.attributes
-    assert {key.removeprefix("attr.") for key in raw} == {key for one in objects for key in one} - {
-        "Name",
-        "Inputs",
-        "Outputs",
-    }
-    assert frame["attr.StreamId"].tolist() == [one.get("StreamId", pd.NA) for one in objects]
 
 
 @pytest.mark.parametrize("real", real_sets())

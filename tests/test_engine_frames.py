@@ -12,7 +12,7 @@ import networkx as nx
 import pandas as pd
 import pytest
 
-from helpers import REPOSITORY, RealSet, layer, real_sets, tensor, write_graph, write_json
+from helpers import REPOSITORY, RealSet, layer, real_sets, tensor, write_graph
 from trex_tui.api import load_engine
 from trex_tui.engine.dtypes import parse_data_type, parse_format
 from trex_tui.engine.graph import find_links
@@ -239,20 +239,6 @@ def test_every_real_graph_is_written_and_its_longest_path_is_that_of_times(
         longest[target] = max(longest[target], longest[source] + times[source])
     path = nx.dag_longest_path(engine.graph, weight="latency_ms")
     assert sum(times[node] for node in path[:-1]) == pytest.approx(max(longest))
-
-
-def test_a_layer_without_time_is_no_millisecond_on_a_path(tmp_path: Path) -> None:
-    raw = [
-        layer(name, "kgen", [tensor(f"t{n}", 1)], [tensor(f"t{n + 1}", 1)]) for n, name in enumerate("abc")
-    ]
-    write_graph(tmp_path / "n.graph.json", raw, ["t0", "t3"])
-    write_json(
-        tmp_path / "n.profile.json",
-        [{"count": 1}, {"name": "a", "timeMs": 0.5, "averageMs": 0.5, "percentage": 1}],
-    )
-    graph = load_engine(tmp_path).graph
-    assert [weight for *_, weight in graph.edges(data="latency_ms")] == [0.5, 0.0]
-    assert "latency_ms" not in graph.nodes[1]
 
 
 # Layouts

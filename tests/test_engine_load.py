@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from helpers import ARTIFACTS, REPOSITORY, layer, tensor, write_graph, write_json
+from helpers import ARTIFACTS, layer, tensor, write_graph, write_json
 from trex_tui.api import load_engine
 from trex_tui.artifacts.kinds import FileKind
 from trex_tui.engine.model import Engine
 from trex_tui.errors import ArtifactError, Severity, TrexError
 from trex_tui.frames import plain_rows, plain_values
 
-SAMPLES = REPOSITORY / "sample_artifacts"
 CASES = ARTIFACTS.parent / "cases"
 RTX = ARTIFACTS / "rtx"
 needs_cases = pytest.mark.skipif(not CASES.is_dir(), reason="no cases beside the artifacts")
@@ -29,16 +28,6 @@ def _row(name: str, average: float) -> dict[str, object]:
     return {"name": name, "timeMs": 10 * average, "averageMs": average, "medianMs": average}
 
 
-def test_a_complete_set() -> None:
-    engine = load_engine(SAMPLES / "alexnet")
-    assert repr(engine) == "<Engine 'alexnet_fp16': 14 layers, NVIDIA GeForce RTX 3060 Laptop GPU>"
-    assert engine.has_graph
-    assert engine.has_profile
-    assert engine.iterations == 14_590
-    assert engine.notes == ()
-    assert engine.bindings["role"].tolist() == ["input", "output"]
-
-
 def test_damage_of_one_file_costs_that_file(tmp_path: Path) -> None:
     write_graph(tmp_path / "n.graph.json", [layer("a")])
     (tmp_path / "n.profile.json").write_text('[{"count": 1}, {"name": "a", "timeMs"', encoding="utf-8")
@@ -50,12 +39,6 @@ def test_damage_of_one_file_costs_that_file(tmp_path: Path) -> None:
     assert FileKind.PROFILE in engine.files
     damaged = {note.file.name for note in engine.notes if note.severity is Severity.ERROR and note.file}
     assert "n.profile.json" in damaged
-
-
-def test_nothing_usable(tmp_path: Path) -> None:
-    (tmp_path / "n.profile.json").write_text("[", encoding="utf-8")
-    with pytest.raises(ArtifactError, match=r"n\.profile\.json"):
-        load_engine(tmp_path)
 
 
 def test_a_profile_alone(tmp_path: Path) -> None:
@@ -235,12 +218,6 @@ def test_weights_that_contradict_the_log(tmp_path: Path) -> None:
 
 
 # Cases of users
-
-
-@needs_cases
-def test_the_log_of_a_load_states_memory_at_run_time() -> None:
-    memory = load_engine(CASES / "16-memory-of-a-load").facts.memory
-    assert (memory.engine_mib, memory.persistent_bytes, memory.activation_bytes) == (1, 1_592_832, 10_485_760)
 
 
 @needs_cases

@@ -32,17 +32,6 @@ def test_a_column(capsys: Capture) -> None:
     )
 
 
-def test_a_number_has_the_words_of_its_values(capsys: Capture) -> None:
-    text = out(capsys, "verdict")
-    assert "\ndrift       The medians of the first and the last third differ." in text
-
-
-def test_number_and_word_of_a_name_are_both_said(capsys: Capture) -> None:
-    text = out(capsys, "throughput")
-    assert text.startswith("throughput_qps\n")
-    assert "\n\nThroughput\nInferences by Total Host Walltime." in text
-
-
 @pytest.mark.parametrize(
     ("query", "first"),
     [
@@ -70,25 +59,11 @@ def test_all_names(capsys: Capture) -> None:
     assert "kgen" not in engines
 
 
-def test_a_rule(capsys: Capture) -> None:
-    text = out(capsys, "conv001")
-    assert text.startswith("CONV001")
-    assert main(["lint", "--explain", "CONV001"]) == 0
-    assert capsys.readouterr().out.splitlines()[0] in text
-
-
 def test_a_family_of_rules(capsys: Capture) -> None:
     head, meaning, *rules = out(capsys, "qdq").split("\n\n")[0].splitlines()
     assert (head, meaning[:12]) == ("QDQ", "Quantization")
     assert rules
     assert all(rule.startswith("QDQ0") for rule in rules)
-
-
-def test_json(capsys: Capture) -> None:
-    document = strict_json(out(capsys, "--json", "layers.tactic"))
-    assert document["schema"] == "trex-tui/explain/3"
-    (term,) = document["terms"]
-    assert (term["query"], term["name"], term["unit"]) == ("layers.tactic", "tactic", "")
 
 
 @pytest.mark.parametrize(

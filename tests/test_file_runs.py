@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import profile_line, profile_text, timing_row
+from helpers import profile_line, profile_text
 from trex_tui.__main__ import main
 
 RUNS = ((1013, 0.5), (477, 1.0), (15, 40.0))
@@ -43,20 +43,6 @@ def test_summary_lists_the_runs(tmp_path: Path, capsys: pytest.CaptureFixture[st
         ["2", "no", "2", "477", "2.0000"],
         ["3", "yes", "2", "15", "80.0000"],
     ]
-
-
-def timings(path: Path, *latencies: float) -> Path:
-    texts = [json.dumps([timing_row(300.0, ms), timing_row(301.0, ms)]) for ms in latencies]
-    return appended(path, *texts)
-
-
-@pytest.mark.parametrize("number", [1, 2])
-def test_csv_of_times_names_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], number: int) -> None:
-    path = timings(tmp_path / "x.timing.json", 0.5, 2.0)
-    assert main(["times", str(path), "--format", "csv", "--run", str(number)]) == 0
-    captured = capsys.readouterr()
-    assert captured.out.splitlines()[2].startswith(f"x,median,{[0.5, 2.0][number - 1]},")
-    assert f"shown is run {number} (" in captured.err
 
 
 BATCHES = (1, 8, 64)
@@ -122,17 +108,6 @@ def test_text_lists_the_runs_of_a_log(
     ]
     assert main([command, path, "--run", "4"]) == 2
     assert "no run 4; the file holds runs 1 to 3" in capsys.readouterr().err
-
-
-def test_runs_of_several_files_have_the_options_of_the_log(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    three_runs(tmp_path / "x.profile.json")
-    log_of_runs(tmp_path / "x.profile.log")
-    assert main(["summary", str(tmp_path)]) == 0
-    rows = rows_of_runs(capsys.readouterr().out)
-    assert ["2", "no", "2", "477", "2.0000", "–", "–", "--batch=8"] in [row[1:] for row in rows]
-    assert len(rows) == 7
 
 
 def test_export_writes_the_metadata_of_the_chosen_run(tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -89,23 +87,6 @@ def test_one_slower_layer_is_found(halves: tuple[str, str, str], capsys: pytest.
     assert worst in slower
     assert len(slower) <= 2
     assert worst["b_delta_low_ms"] < 0.01 < worst["b_delta_high_ms"]
-
-
-def test_verdicts_in_text_and_csv(halves: tuple[str, str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["diff", halves[0], halves[2], "--top", "3"]) == 0
-    text = capsys.readouterr().out
-    assert "Single times of layers judge 26 blocks: " in text
-    assert "B noise" in text
-    assert main(["diff", halves[0], halves[2], "--format", "csv"]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert sum(row["b_verdict"] == "slower" for row in rows) >= 1
-
-
-def test_no_verdicts_without_single_times_of_both(
-    halves: tuple[str, str, str], artifacts: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    other = str(artifacts / "edge-vision" / "results" / "resnet18")
-    assert not any("b_verdict" in block for block in blocks_of(capsys, halves[0], other))
 
 
 def test_few_calls_are_not_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import zipfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -119,21 +118,6 @@ def test_files_beside_a_set_are_not_read_outside(tmp_path: Path, only_in: Confin
         only_in(root)
         (engine,) = tools.summary(path)["engines"]
         assert ("build_log" in engine["files"]) == has_log
-
-
-def test_archives_are_read_and_links_to_archives_outside_are_not(tmp_path: Path, only_in: Confine) -> None:
-    root = tmp_path / "root"
-    root.mkdir()
-    for target in (root / "inside.tea", tmp_path / "outside.tea"):
-        with zipfile.ZipFile(target, "w") as archive:
-            for file in write_sample_set(tmp_path / "net").iterdir():
-                archive.write(file, file.name)
-    (root / "link.tea").symlink_to(tmp_path / "outside.tea")
-    only_in(root)
-    (engine,) = tools.summary("inside.tea")["engines"]
-    assert engine["layers"] == 6
-    with pytest.raises(mcp.server.mcpserver.exceptions.ToolError, match="not in the given directories"):
-        tools.summary("link.tea")
 
 
 def test_every_tool_states_damaged_files(tmp_path: Path, only_in: Confine) -> None:

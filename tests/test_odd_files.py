@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -11,13 +10,10 @@ import pytest
 
 from helpers import (
     GRAPH,
-    STAMP,
     write_files,
     write_sample_set,
 )
 from trex_tui.__main__ import main
-
-LOG = f"&&&& RUNNING TensorRT.trtexec [TensorRT v100400] # trtexec --onnx=net.onnx\n{STAMP} === Model Options ===\n"
 
 
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/random", "/dev/full"])
@@ -64,24 +60,6 @@ def test_a_configuration_has_an_end(tmp_path: Path, capsys: pytest.CaptureFixtur
         "big.toml: cannot be read: File too large; use a smaller file, or raise `ulimit -f`"
         in capsys.readouterr().err
     )
-
-
-def test_the_current_directory_is_gone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    log = LOG + f"{STAMP} Format: ONNX\n" + LOG.splitlines()[0].replace("RUNNING", "PASSED") + "\n"
-    with_log = write_files(tmp_path / "set", {"a.graph.json": GRAPH, "a.build.log": log})
-    place = tmp_path / "gone"
-    place.mkdir()
-    monkeypatch.chdir(place)
-    place.rmdir()
-    assert main(["summary"]) == 2
-    assert main(["summary", "--json", str(write_sample_set(tmp_path / "net"))]) == 0
-    capsys.readouterr()
-    assert main(["lint", "--format", "json", str(with_log)]) == 0
-    captured = capsys.readouterr()
-    assert (captured.err, json.loads(captured.out)["engines"][0]["broken_rules"]) == ("", [])
-    assert main(["report", str(with_log), "-o", str(tmp_path / "report.html")]) == 0
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import sys
 from pathlib import Path
@@ -11,8 +12,10 @@ from typing import Any
 import pytest
 from onnx import TensorProto, helper
 
-from helpers import ARTIFACTS, layer, tensor, write_graph
+from helpers import ARTIFACTS, REPOSITORY, layer, tensor, write_graph
+from trex_tui import full_frame, load_engine
 from trex_tui.__main__ import main
+from trex_tui.frames import plain_values
 
 onnx = pytest.importorskip("onnx")
 MODELS = ARTIFACTS / "onnx"
@@ -41,10 +44,7 @@ def make_model(
 
 
 def weight(name: str, shape: list[int], value: float = 1.0) -> Any:
-    size = 1
-    for extent in shape:
-        size *= extent
-    return helper.make_tensor(name, TensorProto.FLOAT, shape, [value] * size)
+    return helper.make_tensor(name, TensorProto.FLOAT, shape, [value] * math.prod(shape))
 
 
 def relu(name: str, source: str, target: str) -> Any:
@@ -63,28 +63,6 @@ def make_engine(tmp_path: Path, *layers: tuple[str, list[str], list[str]]) -> Pa
         for name, inputs, outputs in layers
     ]
     return write_graph(tmp_path / "net.graph.json", listed, bindings=["x", "y"]).parent
-
-
-@real
-def test_layers_have_columns_and_filters_of_the_model(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["layers", str(ENGINES["alexnet"]), "--onnx", str(MODELS / "alexnet.onnx"), "--json"]
-    assert (
-        main(
-            [
-                *arguments,
-                "--filter",
-                "op:Gemm",
-                "--columns",
-                "name,onnx_ops,onnx_macs,onnx_params,onnx_params_bytes",
-            ]
-        )
-        == 0
-    )
-    rows = json.loads(capsys.readouterr().out)["layers"]
-    assert [row["onnx_macs"] for row in rows] == [37748736, 16777216, 4096000]
-    assert rows[0]["onnx_ops"] == ["Gemm", "Relu"]
-    assert rows[2]["onnx_params"] == 4096 * 1000 + 1000
-    assert rows[2]["onnx_params_bytes"] == 4 * (4096 * 1000 + 1000)
 
 
 def test_files_that_are_no_model_cost_a_sentence(
@@ -205,32 +183,6 @@ def test_a_closed_block_has_its_operators_and_nodes_in_json(
     )
 
 
-def test_work_of_a_block_is_unknown_where_a_shape_is(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    nodes = [
-        helper.make_node("Mystery", ["x"], ["p"], "mystery", domain="custom"),
-        helper.make_node("MatMul", ["p", "w"], ["y"], "product"),
-    ]
-    path = make_model(tmp_path / "m.onnx", nodes, [weight("w", [4, 4])])
-    directory = make_engine(tmp_path / "set", ("{ForeignNode[mystery...product]}", ["x"], ["y"]))
-    assert main(["summary", str(directory), "--onnx", str(path), "--json"]) == 0
-    (block,) = json.loads(capsys.readouterr().out)["engines"][0]["onnx"]["blocks"]
-    assert (block["macs"], block["params_bytes"]) == (None, 64)
-
-
-def test_every_key_of_the_model_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = make_model(tmp_path / "m.onnx", [relu("a", "x", "b"), relu("lost", "b", "y")])
-    directory = make_engine(tmp_path, ("a", ["x"], ["b"]), ("Identity", ["t1"], ["t2"]))
-    assert main(["summary", str(directory), "--onnx", str(path), "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["engines"][0]["onnx"]["nodes_in_no_layer"] == ["lost"]
-    for key in document["engines"][0]["onnx"]:
-        if key not in ("file", "names_missing", "blocks"):
-            assert main(["explain", f"onnx.{key}"]) == 0
-            assert "ONNX model (`summary`)" in capsys.readouterr().out
-
-
 def test_a_model_of_another_engine_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = make_model(tmp_path / "m.onnx", [relu("p", "x", "b"), relu("q", "b", "y")])
     layers = [(name, [f"t{step}"], [f"t{step + 1}"]) for step, name in enumerate("abcd")]
@@ -239,3 +191,37 @@ def test_a_model_of_another_engine_is_said(tmp_path: Path, capsys: pytest.Captur
     (engine,) = json.loads(capsys.readouterr().out)["engines"]
     assert engine["onnx"] is None
     assert "the model has 0 of 4 node names" in engine["diagnostics"][-1]["message"]
+
+
+def test_nodes_by_name(tmp_path: Path) -> None:
+    """Conv → Relu → Flatten → MatMul, of 1×2×4×4."""
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"], "/stem/Conv"),
+        relu("/stem/Relu", "c", "r"),
+        helper.make_node("Flatten", ["r"], ["f"], "/Flatten"),
+        helper.make_node("MatMul", ["f", "m"], ["y"], "/head/MatMul"),
+    ]
+    constants = [weight("w", [3, 2, 3, 3]), weight("m", [12, 5])]
+    ends: Any = {"x": [1, 2, 4, 4]}, {"y": [1, 5]}
+    model = make_model(tmp_path / "net.onnx", nodes, constants, *ends)
+    names = ("/stem/Conv + /stem/Relu", "reshape_before_/head/MatMul", "/head/MatMul")
+    engine = load_engine(make_engine(tmp_path, *((name, ["a"], ["b"]) for name in names)), onnx=model)
+    assert engine.layers["onnx_nodes"].tolist() == [("/stem/Conv", "/stem/Relu"), (), ("/head/MatMul",)]
+    frame = full_frame(engine)
+    assert plain_values(frame["onnx_evidence"]) == ["name", None, "name"]
+    assert plain_values(frame["onnx_ops"]) == [("Conv", "Relu"), None, ("MatMul",)]
+    assert plain_values(frame["onnx_macs"]) == [3 * 2 * 2 * 2 * 9, None, 12 * 5]
+    assert plain_values(frame["onnx_params_bytes"]) == [216, None, 240]
+
+
+@real
+@pytest.mark.parametrize(("name", "stated"), [("alexnet", 19), ("resnet18", 48)])
+def test_every_node_that_a_real_engine_states_is_in_its_model(name: str, stated: int) -> None:
+    engine = load_engine(REPOSITORY / "sample_artifacts" / name, onnx=MODELS / f"{name}.onnx")
+    assert len({node for nodes in engine.layers["onnx_nodes"] for node in nodes}) == stated
+    assert engine.onnx.missing == ()
+    unplaced = {engine.onnx.model.nodes[index].op for index in engine.onnx.unplaced}
+    assert not unplaced & {"Conv", "Gemm", "MatMul"}
+    frame = full_frame(engine)
+    both = frame[frame["macs"].notna() & frame["onnx_macs"].notna()]
+    assert (both["macs"] == both["onnx_macs"]).all()

@@ -154,37 +154,5 @@ def test_rules_explain_differences(store: Path, capsys: pytest.CaptureFixture[st
     assert compare(store) == 0
 
 
-def test_a_program_that_fails_differs(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (store / "program.py").write_text("raise SystemExit(2)")
-    assert compare(store) == 1
-    assert "sets/alexnet: exit: 0 → 2" in capsys.readouterr().out
-
-
-def test_recorded_documents_can_be_printed(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert oracle.main(["show", "--store", str(store), "summary", "alex"]) == 0
-    assert json.loads(capsys.readouterr().out) == OLD
-    assert oracle.main(["show", "--store", str(store), "summary", "--values"]) == 0
-    assert 'layers.[1].kind = "conv"\n' in capsys.readouterr().out
-
-
-def test_sets_and_pairs(tmp_path: Path) -> None:
-    graph = '{"Layers": []}'
-    for name in ("artifacts/nets/a/a.graph.json", "artifacts/nets/b/b.graph.json", "artifacts/two/x.json"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(graph)
-    for name, text in (
-        ("two/y.json", graph),
-        ("two/z.log", ""),
-        ("nets/README.md", ""),
-        ("nets/a/a.profile.json", "[]"),
-    ):
-        (tmp_path / "artifacts" / name).write_text(text)
-    cases = oracle.find_cases(tmp_path)
-    sets = [case.set.removeprefix("artifacts/") for case in cases if case.command == "summary"]
-    assert sets == ["nets", "nets/a", "nets/b", "two", "two/x.json", "two/y.json", "two/z.log"]
-    pairs = [case.set.replace("artifacts/", "") for case in cases if case.command == "diff"]
-    assert pairs == ["nets/a nets/b", "two/x.json two/y.json"]
-
-
 def test_every_rule_has_a_reason() -> None:
     assert all(rule.reason.strip() for rule in oracle.read_rules(SCRIPTS / "oracle_paths.toml"))

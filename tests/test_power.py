@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -14,33 +13,6 @@ from trex_tui import Severity, load_engine
 from trex_tui.__main__ import main
 
 
-class TestOracle:
-    """Logs of a power sensor, with powers of layers that another program worked out of them."""
-
-    def test_columns_of_layers(self, artifacts: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        folder = str(artifacts / "power" / "fuzzylabs" / "multiple_layers")
-        assert (
-            main(
-                [
-                    "layers",
-                    folder,
-                    "--columns",
-                    "name,power_w,energy_mj",
-                    "--sort",
-                    "energy",
-                    "--format",
-                    "csv",
-                ]
-            )
-            == 0
-        )
-        rows = list(csv.reader(capsys.readouterr().out.splitlines()))
-        assert rows[1:] == [
-            ["[MATRIX_MULTIPLY]-[fc0]", "8.75", "7000.0"],
-            ["[CONVOLUTION]-[conv0]", "6.25", "2500.0"],
-        ]
-
-
 class TestSets:
     def test_a_damaged_file_costs_itself(self, tmp_path: Path) -> None:
         write_sample_set(tmp_path)
@@ -49,12 +21,6 @@ class TestSets:
         assert engine.power is None
         notes = [note for note in engine.notes if note.file == tmp_path / "net.monitor.csv"]
         assert [note.severity for note in notes] == [Severity.WARNING]
-
-    def test_alone_there_is_nothing_to_open(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        path = tmp_path / "a.csv"
-        path.write_text(monitor_csv(), encoding="utf-8")
-        assert main(["summary", str(path)]) == 2
-        assert "is a log of power, temperature and clocks: no layer information" in capsys.readouterr().err
 
 
 class TestShown:
@@ -68,20 +34,6 @@ class TestShown:
         assert "Inferences per joule 43.47" in text
         assert "GPU temperature mean 51.5 °C, 50 to 53 °C" in text
         assert "Samples 4 of 8, those of the measurement; trex-tui capture, every 0.1 s" in text
-
-    def test_json(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        write_power_set(tmp_path, reasons=("none", "power cap", "power cap"))
-        assert main(["summary", str(tmp_path), "--json"]) == 0
-        power = strict_json(capsys.readouterr().out)["engines"][0]["power"]
-        assert (power["power_mean_w"], power["samples"], power["throttled_samples"]) == (115.0, 4, 2)
-        assert power["quantities"][0] == {
-            "quantity": "power_w",
-            "samples": 4,
-            "min": 100.0,
-            "mean": 115.0,
-            "max": 130.0,
-        }
-        assert power["throttling"][0]["reason"] == "power cap"
 
     def test_names_of_rails_are_data(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         write_sample_set(tmp_path)

@@ -1,7 +1,4 @@
-"""What the program does behind one's back: nothing. No connection, no process, no file but what was asked for.
-
-The same of the explorer is looked at where every screen is shown: test_app_tour_golden.py.
-"""
+"""What the program does behind one's back: nothing. No connection, no process, no file but what was asked for."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,31 +14,7 @@ import pytest
 from build_cases import QUIET as BUILD_LOG
 from helpers import write_sample_set
 
-WATCH = Path(__file__).with_name("watching.py")
-
-
-def watched(folder: Path, *commands: list[str], **environment: str) -> list[dict[str, Any]]:
-    """Run commands one after the other in a process in which everything is noted; a record of each."""
-    homes = {
-        f"XDG_{name}_HOME": str(folder / "xdg" / name.lower())
-        for name in ("CONFIG", "STATE", "CACHE", "DATA")
-    }
-    done = subprocess.run(
-        [sys.executable, str(WATCH), json.dumps(commands)],
-        env=os.environ | homes | environment,
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    records: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
-    assert len(records) == len(commands)
-    return records
-
-
 QUIET = [
-    ["summary", "net"],
     ["summary", "--json", "net"],
     ["layers", "net", "--filter", "conv"],
     ["layers", "net", "--chart", "roofline"],
@@ -57,67 +29,67 @@ QUIET = [
 WRITING = {
     "page.html": ["report", "net", "other", "-o", "page.html"],
     "times.csv": ["times", "net", "--format", "csv", "-o", "times.csv"],
-    "net.json": ["export", "net", "--format", "trace", "-o", "net.json"],
     "net.dot": ["export", "net", "-o", "net.dot"],
     "found.json": ["build-log", "build.log", "-o", "found.json"],
-    "net.metadata.json": ["export", "net", "-o", "net.metadata.json"],
 }
 THROUGH_GRAPHVIZ = ["export", "net", "--format", "svg", "-o", "-"]
 MISBEHAVING = ["--test-the-watch"]
-
-
-@dataclass(frozen=True)
-class Watched:
-    """What was seen of each command, the directory it ran in, and a `dot` that was on the PATH."""
-
-    folder: Path
-    dot: Path
-    records: list[dict[str, Any]]
-
-    def of(self, command: list[str]) -> dict[str, Any]:
-        return next(one for one in self.records if one["command"] == command)
+Records = dict[str, dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> Watched:
-    """All commands, in one process."""
-    place, programs = tmp_path_factory.mktemp("quiet"), tmp_path_factory.mktemp("programs")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("quiet")
     write_sample_set(place / "net")
     write_sample_set(place / "other")
     (place / "build.log").write_text(BUILD_LOG, encoding="utf-8")
-    dot = programs / "dot"
-    dot.write_text("#!/bin/sh\ncat >/dev/null\necho '<svg xmlns=\"http://www.w3.org/2000/svg\"/>'\n")
-    dot.chmod(0o755)
+    return place
+
+
+@pytest.fixture(scope="module")
+def seen(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Records:
+    """What was seen of each command; all run in one process, with a `dot` first on the PATH."""
+    programs = tmp_path_factory.mktemp("programs")
+    (programs / "dot").write_text(
+        "#!/bin/sh\ncat >/dev/null\necho '<svg xmlns=\"http://www.w3.org/2000/svg\"/>'\n"
+    )
+    (programs / "dot").chmod(0o755)
+    homes = {f"XDG_{name}_HOME": str(place / "xdg" / name) for name in ("CONFIG", "STATE", "CACHE", "DATA")}
     commands = [*QUIET, *WRITING.values(), THROUGH_GRAPHVIZ, MISBEHAVING]
-    path = str(programs) + os.pathsep + os.environ["PATH"]
-    return Watched(place, dot, watched(place, *commands, PATH=path))
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("watching.py")), json.dumps(commands)],
+        env=os.environ | homes | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        cwd=place,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return {" ".join(record.pop("command")): record for record in json.loads(done.stdout.splitlines()[-1])}
 
 
 @pytest.mark.parametrize("command", QUIET, ids=" ".join)
-def test_commands_do_nothing_else(seen: Watched, command: list[str]) -> None:
-    assert seen.of(command) == {"command": command, "code": 0, "network": [], "processes": [], "written": []}
+def test_commands_do_nothing_else(seen: Records, command: list[str]) -> None:
+    assert seen[" ".join(command)] == {"code": 0, "network": [], "processes": [], "written": []}
 
 
-@pytest.mark.parametrize("asked", WRITING)
-def test_files_are_written_where_asked(seen: Watched, asked: str) -> None:
-    record = seen.of(WRITING[asked])
-    assert (record["code"], record["network"], record["processes"]) == (0, [], [])
-    assert record["written"]
-    assert [one for one in record["written"] if not Path(one).is_relative_to(seen.folder)] == []
-    assert (seen.folder / asked).exists()
+def test_files_are_written_where_asked_and_nothing_beside_them(seen: Records, place: Path) -> None:
+    for asked, command in WRITING.items():
+        record = seen[" ".join(command)]
+        assert (record["code"], record["network"], record["processes"]) == (0, [], [])
+        assert record["written"]
+        assert all(Path(path).is_relative_to(place) for path in record["written"])
+        assert (place / asked).exists()
+    assert {path.name for path in place.iterdir()} == {"net", "other", "build.log", *WRITING}
 
 
-def test_nothing_is_left_beside_them(seen: Watched) -> None:
-    assert {one.name for one in seen.folder.iterdir()} == {"net", "other", "build.log", *WRITING}
-
-
-def test_graphviz_alone_is_started_for_an_export(seen: Watched) -> None:
-    record = seen.of(THROUGH_GRAPHVIZ)
-    assert record["processes"] == [str(seen.dot)]
+def test_graphviz_alone_is_started_for_an_export(seen: Records) -> None:
+    record = seen[" ".join(THROUGH_GRAPHVIZ)]
+    assert [Path(program).name for program in record["processes"]] == ["dot"]
     assert record["network"] == record["written"] == []
 
 
-def test_the_watch_sees(seen: Watched) -> None:
+def test_the_watch_sees(seen: Records) -> None:
     """What must not happen would be noted."""
-    record = seen.of(MISBEHAVING)
+    record = seen[" ".join(MISBEHAVING)]
     assert [len(record[key]) for key in ("network", "processes", "written")] == [1, 1, 2]

@@ -7,13 +7,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
-import pandas as pd
 import pytest
 
 import trex_tui
 from helpers import REPOSITORY
-from trex_tui import TrexError, diff, findings, full_frame, load_engine, load_engines, select, summary
+from trex_tui import TrexError, diff, findings, load_engine, load_engines, summary
 from trex_tui.__main__ import main
 
 SAMPLES = REPOSITORY / "sample_artifacts"
@@ -41,18 +39,6 @@ def test_results_are_those_of_the_commands(capsys: pytest.CaptureFixture[str]) -
     assert diff(engine, other).to_dict()["verdicts"] == run_json(capsys, "diff", FP16, QAT)["verdicts"]
     assert summary(engine).frame["latency_ms"].sum() == pytest.approx(engine.latency_sum_ms)
     assert diff(engine, other).frame["a_latency_ms"].sum() == pytest.approx(engine.latency_sum_ms)
-
-
-def test_frames_and_graph() -> None:
-    engine = load_engine(FP16)
-    frame = full_frame(engine)
-    assert len(frame) == 36
-    assert "attr.LayerType" in frame
-    assert select(engine, "kind:pooling", ["name", "ms"]).columns.tolist() == ["name", "latency_ms"]
-    with pytest.raises(TrexError, match="no column 'nosuch'"):
-        select(engine, columns=["nosuch"])
-    assert pd.api.types.is_numeric_dtype(frame["latency_ms"])
-    json.dumps(nx.node_link_data(engine.graph, edges="edges"))
 
 
 def test_pages_and_charts() -> None:

@@ -53,14 +53,6 @@ def test_readme_lists_every_file() -> None:
     assert listed == files - {"README.md"}
 
 
-@pytest.mark.parametrize("folder", SETS)
-def test_readme_states_the_origin(folder: str) -> None:
-    origins = README.split("## Origins")[1].split("## Sets")[0]
-    assert "Apache-2.0" in origins
-    assert f"`{folder.split('/')[0]}`" in origins
-    assert len(stated(folder)) == 8
-
-
 @pytest.mark.parametrize("folder", MEASURED)
 def test_numbers_are_those_of_the_files(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     layers = len(read(folder, "graph")["Layers"])
@@ -91,21 +83,6 @@ def test_every_command_opens_every_set(command: str, folder: str, capsys: pytest
     assert capsys.readouterr().out
 
 
-def test_layer_names_alone() -> None:
-    (path,) = (SAMPLES / "names-only").iterdir()
-    names = json.loads(path.read_text(encoding="utf-8"))["Layers"]
-    assert list(load_engine(path).layers["name"]) == names
-    assert stated("names-only")[4] == str(len(names))
-
-
-@pytest.mark.parametrize(("other", "verdict"), [("qat", "slower"), ("qat-residual", "faster")])
-def test_verdicts(other: str, verdict: str, capsys: pytest.CaptureFixture[str]) -> None:
-    pair = [str(SAMPLES / "resnet-a100/fp16"), str(SAMPLES / "resnet-a100" / other)]
-    assert main(["diff", *pair, "--fail-on", f"verdict == {verdict}"]) == 1
-    assert main(["diff", *pair, "--fail-on", "verdict == same"]) == 0
-    assert verdict in capsys.readouterr().out
-
-
 def test_build_log(capsys: pytest.CaptureFixture[str]) -> None:
     (path,) = (SAMPLES / "build-log").iterdir()
     lines = gzip.decompress(path.read_bytes()).decode().count("\n")
@@ -114,14 +91,6 @@ def test_build_log(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"{lines} lines" in out
     assert re.search(r"TensorRT +10\.16\.1", out)
     assert "NVIDIA H100 PCIe" in out
-
-
-def test_damaged_set_is_alexnet_in_parts() -> None:
-    for path in (SAMPLES / "damaged").iterdir():
-        whole = (SAMPLES / "alexnet" / path.name).read_bytes()
-        part = path.read_bytes()
-        assert whole.startswith(part)
-        assert (len(part) == len(whole)) == path.name.endswith(".graph.json")
 
 
 def test_damage_is_stated(capsys: pytest.CaptureFixture[str]) -> None:

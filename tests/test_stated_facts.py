@@ -120,13 +120,6 @@ def test_a_cuda_graph_that_is_used_is_not_advised(
     assert ("Use a CUDA graph" in remedy(capsys, tmp_path, "LAUNCH002")) is advised
 
 
-def test_averages_that_trtexec_left_out_are_of_queries(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    main(["build-log", str(write_log(tmp_path / "net.build.log"))])
-    assert "trtexec omitted 42125 queries" in capsys.readouterr().out
-
-
 def test_options_that_leave_the_workspace_out_are_options(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -152,17 +152,6 @@ def test_layers_of_other_attributes_are_not_equal(tmp_path: Path, capsys: pytest
         assert [layer["index"] for layer in found["layers"]] == layers
 
 
-def test_tunings_without_a_name_are_not_listed_as_slow(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    tuned = [*timed_layer("conv_1", FORMATS, TIMES), *equal_layer(FORMATS)]
-    log = write_log(tmp_path / "net.build.log", tuned, LAYERS)
-    assert main(["build-log", str(log)]) == 0
-    _, _, table = capsys.readouterr().out.partition("Tactics by layer")
-    rows = table.partition("\n\n")[0].splitlines()[4:]
-    assert [row.split()[0] for row in rows] == ["conv_1"]
-
-
 def test_a_result_of_the_timing_cache_has_the_contenders_of_the_equal_layer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

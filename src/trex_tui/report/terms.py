@@ -298,7 +298,7 @@ def _find_numbers(wanted: str) -> list[Term]:
     for names in (
         lambda term: (term.name,),
         lambda term: term.labels,
-        lambda term: (term.name.rsplit("_", 1)[0],),
+        lambda term: (term.name.rsplit("_", 1)[0],) if term.unit else (),
     ):
         if found := [term for term in list_numbers() if wanted in map(normalize, names(term))]:
             return found
