@@ -202,6 +202,35 @@ def test_only_the_last_run_counts(tmp_path: Path) -> None:
     assert failure.key == "type_mismatch"
 
 
+def test_pasted_ends_of_runs_have_the_errors_before_them(tmp_path: Path) -> None:
+    warning = (
+        f"{STAMP} [W] [TRT] Tactic Device request: 4096MB Available: 307MB. Device memory is insufficient."
+    )
+    for texts in (
+        (NO_KERNEL, END, TYPES, END, warning),
+        (NO_KERNEL, END, TYPES, END.replace("net.onnx", "x"), warning),
+    ):
+        failure = failure_of(tmp_path, *texts)
+        assert failure is not None
+        assert failure.key == "type_mismatch"
+
+
+def test_a_crash_before_a_run_is_of_another_program(tmp_path: Path) -> None:
+    crash = "Segmentation fault (core dumped)"
+    failure = failure_of(tmp_path, crash, BEGIN, f"{STAMP} [E] Failed to parse onnx file", END)
+    assert failure is not None
+    assert failure.key == "bad_onnx"
+    failure = failure_of(tmp_path, BEGIN, crash)
+    assert failure is not None
+    assert failure.cause == crash
+
+
+def test_no_device_is_printed_as_information(tmp_path: Path) -> None:
+    failure = failure_of(tmp_path, BEGIN, f"{STAMP} [I] Cannot find device ID 1!")
+    assert failure is not None
+    assert (failure.key, failure.is_certain) == ("no_device", False)
+
+
 def test_without_a_banner_errors_at_the_end_are_a_failure(tmp_path: Path) -> None:
     python = NO_KERNEL.replace(f"{STAMP} [E]", f"{STAMP} [TRT] [E]")
     traceback = 'Traceback (most recent call last):\n  File "build.py", line 9, in <module>\nAssertionError: no engine'

@@ -55,6 +55,23 @@ def test_only_the_compute_time_of_two_runs() -> None:
     assert stated == "x=1x4000+64x40320+64x300000, xlen=1+64+64"
 
 
+@pytest.mark.parametrize("prefix", ["[I] ", ""])
+def test_figures_that_a_document_has_wrapped(tmp_path: Path, prefix: str) -> None:
+    path = tmp_path / "notes.log"
+    path.write_text(
+        f"{prefix}=== Performance summary ===\n{prefix}Throughput: 2 qps\n"
+        f"{prefix}Latency: min = 1 ms, max = 9 ms,\nmean = 5 ms, median = 4 ms,\npercentile(99%) = 8 ms\n"
+        f"{prefix}GPU Compute Time: min = 0.5 ms, max = 3 ms,\nmean = 2 ms, median = 1.5 ms\n"
+    )
+    values = performance(read_log(path))
+    latency, compute = (parse_latency(values[label]) for label in ("Latency", "GPU Compute Time"))
+    assert latency is not None
+    assert compute is not None
+    assert (latency.median_ms, latency.mean_ms, compute.median_ms) == (4, 5, 1.5)
+    path.write_text("[I] Building engine\nThroughput: 0.51 image/s\n")
+    assert read_log(path).performance is None
+
+
 def test_averages_and_the_number_of_queries(tmp_path: Path) -> None:
     text = messages(
         "Timing trace has 145 queries over 3.05 s",

@@ -278,3 +278,22 @@ def test_what_is_no_second_build(tmp_path: Path) -> None:
     assert (len(asked.passes), notes(asked)) == (1, [])
     parsed = read(tmp_path / "a.log", lines("[TRT] [V] Adding network input: x with dtype: float32", *ended))
     assert ([tensor.name for tensor in parsed.network_tensors], notes(parsed)) == (["x"], [])
+
+
+def test_results_of_two_runs_are_not_mixed(tmp_path: Path) -> None:
+    table = "   Layer   Time (ms)   Avg. Time (ms)   Time %\n    {}        1.00           1.0000    100.0\n"
+    texts = (
+        "=== Performance summary ===",
+        "Throughput: 5 qps",
+        "Latency: min = 1 ms, max = 2 ms, mean = 1 ms",
+    )
+    notes = tmp_path / "notes.txt"
+    heading = "=== Profile (7 iterations ) ==="
+    one, two = (
+        "".join(f"[I] {line}\n" for line in (heading, *table.format(name).splitlines(), "")) for name in "ab"
+    )
+    notes.write_text("".join(f"[I] {text}\n" for text in texts) + one + "\n" + two)
+    trace = read_log(notes)
+    assert trace.profile is not None
+    assert [run.is_shown for run in trace.measured] == [True, False]
+    assert [row.name for row in trace.profile.rows] == ["a"]

@@ -449,6 +449,10 @@ _END_OF_BUILD = re.compile(
 )
 """Errors after which there is no engine, in programs without a banner."""
 _NOT_LOADED = re.compile(r"Engine deserialization failed|Engine (?:set up|loading) failed", re.IGNORECASE)
+_CRASHED = re.compile(r"Segmentation fault|Illegal instruction|Aborted\b")
+"""What the shell prints when a program has died: before a banner it is of another program. Errors of the run itself may come
+before its banner, since stderr is not buffered.
+"""
 _RESULTS = ("engine build", "engine generation", "engine deserialization", "inference")
 _NEAR_LINES = 30
 """Lines between a skipped tactic and the error that follows from it."""
@@ -471,7 +475,12 @@ def find_failure(trace: BuildTrace, producer: str | None = None) -> LogFailure |
     """
     run = trace.runs[-1] if trace.runs else None
     start = run.line if run is not None and run.status is not None and len(trace.runs) > 1 else 0
-    own = [message for message in trace.messages if message.last_line >= start]
+    first = run.line if run is not None else 0
+    own = [
+        message
+        for message in trace.messages
+        if message.last_line >= start and (message.last_line >= first or not _CRASHED.match(message.text))
+    ]
     errors = [message for message in own if message.severity in "EF"]
     errors = errors if len(errors) <= _MOST_ERRORS else [*errors[: _MOST_ERRORS - 9], *errors[-9:]]
     is_loaded = not any(_NOT_LOADED.search(message.text) for message in errors)
@@ -515,7 +524,9 @@ def _ends_with_errors(trace: BuildTrace, errors: list[Message]) -> bool:
         results.append(trace.performance.line)
     last = max((message.last_line for message in errors), default=0)
     is_end = any(
-        pattern.search(message.text) for pattern in (_CONSEQUENCES, _END_OF_BUILD) for message in errors
+        pattern.search(message.text)
+        for pattern in (_CONSEQUENCES, _END_OF_BUILD, _CRASHED)
+        for message in errors
     )
     return (is_end or recognise(message.text for message in errors) is not None) and last > max(
         results, default=0

@@ -315,6 +315,7 @@ class Run(NamedTuple):
     """One run of a program, between its banners.
 
     Attributes:
+        line: Of its first banner; without one, behind the run before.
         program: `TensorRT.trtexec`, or the name of another program of NVIDIA's samples.
         tensorrt_version: Decoded from the banner; None for 7.x.
         build: `b11` of 10.4 and later, as a number.

@@ -593,8 +593,9 @@ _LABELS = (
     "Throughput|Latency|End-to-End Host Latency|Enqueue Time|H2D Latency|GPU Compute Time|D2H Latency|Total Host Walltime"
     "|Total GPU Compute Time"
 )
-FIGURE = re.compile(rf"\s*(?P<label>{_LABELS}): (?P<value>(?:min = |[\d.]).*)$")
+FIGURE = re.compile(rf"\s*(?P<label>{_LABELS}): (?P<value>min = .*|\d[\d.eE+-]* (?:qps|s)\b.*)$")
 """A line of the performance summary."""
+_WRAPPED = re.compile(r"\s*(?:min|max|mean|median|percentile\([\d.]+%\)) = \d")
 _OLD_BLOCKS = {"Host Latency": "Latency", "Host latency": "Latency", "GPU Compute": "GPU Compute Time"} | {
     "Enqueue Time": "Enqueue Time"
 }
@@ -666,6 +667,14 @@ class Results:
         """Store a line of the summary, whose heading may be missing."""
         self._values_line = self._values_line or line
         self._values[label] = value.strip()
+
+    def figure_goes_on(self, message: str) -> bool:
+        """Parse the rest of a figure that a document has wrapped behind a comma; False for another line."""
+        label, value = next(reversed(self._values.items()), ("", ""))
+        if not value.endswith(",") or not _WRAPPED.match(message):
+            return False
+        self._values[label] = f"{value} {message.strip()}"
+        return True
 
     def advice(self, message: str) -> None:
         """Parse a sentence after the summary: with a star, or the continuation of one."""

@@ -74,6 +74,8 @@ _CRASH = re.compile(
     r"|\S*NvRmMemInitNvmap failed|NvMapMemAllocInternalTagged: "
 )
 """What a program prints without a prefix when it ends."""
+_NO_DEVICE = ("Cannot find device ID ", "Cannot find any available devices")
+"""What trtexec 10 prints as information before it exits."""
 _COMMAND = re.compile(r"(?:\$ )?((?:\S*/)?(?:trtexec|tensorrt_rtx)(?:\.exe)? .*--?[a-zA-Z].*)")
 """A pasted command line."""
 _LONGEST_WARNING = 4000
@@ -273,6 +275,8 @@ class _Reader:
             _TABLE_HEAD.match(text.strip()) is not None
         )
         self._is_pasted = is_head or self._is_pasted
+        if self._span.results.figure_goes_on(text):
+            return True
         if is_head or FIGURE.match(text) or text.startswith("Average on "):
             self._messages.end()
             if not self._trtexec("I", text.strip() if not is_head else text):
@@ -285,6 +289,7 @@ class _Reader:
     def _message(self, severity: str, message: str, *, is_library: bool) -> None:
         line, lists = self._number, self._span.lists
         self._is_pasted = self._is_bare = False
+        severity = "E" if message.startswith(_NO_DEVICE) else severity
         if lists.is_open and severity not in "WEF" and not message.startswith("Layer("):
             lists.interrupt()
         if not is_library and self._trtexec(severity, message):
@@ -552,11 +557,11 @@ class _Reader:
                 for form in ("names", "builder", "inspector")
                 if form in lists
             ),
-            performance=spans.last(lambda span: span.results.performance),
-            averages=spans.last(lambda span: tuple(span.results.averages)) or (),
-            omitted_queries=spans.last(lambda span: span.results.omitted) or 0,
-            queries=spans.last(lambda span: span.passes.queries),
-            profile=spans.last(lambda span: span.results.profile),
+            performance=spans.timed_last(lambda span: span.results.performance),
+            averages=spans.timed_last(lambda span: tuple(span.results.averages)) or (),
+            omitted_queries=spans.timed_last(lambda span: span.results.omitted) or 0,
+            queries=spans.timed_last(lambda span: span.passes.queries),
+            profile=spans.timed_last(lambda span: span.results.profile),
             measured=tuple(
                 run._replace(run=None if index is None else runs[index], is_shown=run.number == timed.number)
                 for index, run in spans.measured

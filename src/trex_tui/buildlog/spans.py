@@ -34,6 +34,7 @@ class Runs:
         self._open: list[int] = []
         self._unfinished: dict[str, int] = {}
         self._in_task = False
+        self._end = 0
 
     @property
     def is_open(self) -> bool:
@@ -52,8 +53,11 @@ class Runs:
                 del self._open[1:]  # the program that the task started has ended in some way
             return False
         is_running = status == "RUNNING"
-        if not is_running and self._ended(command, status):
-            return False
+        if not is_running:
+            begin, self._end = self._end + 1, line
+            if self._ended(command, status):
+                return False
+            line = begin  # its first banner is missing
         if is_running:
             if not self._in_task:
                 self._open.clear()
@@ -224,6 +228,11 @@ class Spans:
             else [*self.kept, *([self.shown] if self.shown else [])]
         )
         return next((value for span in reversed(spans) if (value := find(span))), None)
+
+    def timed_last(self, find: Callable[[Span], _T | None]) -> _T | None:
+        """Return the result of the timed run; if it has none, the last of another kept span, which has the same engine."""
+        timed = self.timed
+        return (find(timed) if timed is not None else None) or self.last(find)
 
     @property
     def timed(self) -> Span | None:
