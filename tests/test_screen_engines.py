@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -125,3 +126,30 @@ async def test_columns_that_nothing_has_can_be_left_out():
         await e.press("c", "tab", "tab", "enter")
         await e.see("resnet-qat-residual")
         assert isinstance(e.app.screen, EnginesScreen)
+
+
+async def test_a_new_capture_appears_with_the_difference_to_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("trex_tui.screens.engines.LOOK_SECONDS", 0.02)
+    first = shutil.copytree(SAMPLES / "alexnet", tmp_path / "monday")
+    shutil.copytree(SAMPLES / "resnet18", tmp_path / "other")
+    manifest = {"schema": "trex-tui/capture/1", "started": "2026-11-23T09:00:00+00:00"}
+    (first / "alexnet_fp16.capture.json").write_text(json.dumps(manifest))
+    async with explore(tmp_path, size=(120, 35)) as e:
+        await e.wait(lambda: _screen(e).engines.frame["latency_median_ms"].notna().sum() == 2)
+        await e.press("space", "down")
+        second = shutil.copytree(first, tmp_path / "tuesday.part")
+        timing = second / "alexnet_fp16.timing.json"
+        rows = [{**row, "latencyMs": 2 * row["latencyMs"]} for row in json.loads(timing.read_text())]
+        timing.write_text(json.dumps(rows))
+        manifest["started"] = "2026-11-24T09:00:00+00:00"
+        (second / "alexnet_fp16.capture.json").write_text(json.dumps(manifest))
+        second.rename(tmp_path / "tuesday")
+        await e.see("New: tuesday/alexnet_fp16: median 0.9912 ms, +100.0")
+        screen = _screen(e)
+        await e.wait(lambda: len(screen.engines.frame) == 3)
+        assert screen._engines_of([screen.table.row]) == ["resnet18_fp16"]  # the cursor stays
+        assert [name.partition("/")[0] for name in screen._engines_of(screen.table.marked)] == ["monday"]
+        shutil.rmtree(tmp_path / "tuesday")
+        await e.wait(lambda: len(screen.engines.frame) == 2)

@@ -75,7 +75,15 @@ class Loader:
         self.paths: list[str | Path] = [
             read_stdin() if path == STDIN else path for path in options.paths or ["."]
         ]
-        self.discovery: Discovery = find_sets(self.paths if len(self.paths) > 1 else self.paths[0])
+        self.discovery = self.find()
+
+    def find(self) -> Discovery:
+        """Find the sets that are at the paths now.
+
+        Raises:
+            ArtifactError: There are none.
+        """
+        return find_sets(self.paths if len(self.paths) > 1 else self.paths[0])
 
     def inputs(self) -> Inputs:
         """Return the files that must never be overwritten."""

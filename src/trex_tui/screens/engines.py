@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import pandas as pd
 from textual import on
@@ -15,7 +15,16 @@ from textual.binding import BindingType
 from textual.events import Resize
 from textual.message import Message
 
-from trex_tui.analysis.engines import EngineTable, ReadRows, Row, Signature, make_table, varying_columns
+from trex_tui.analysis.engines import (
+    EngineTable,
+    ReadRows,
+    Row,
+    SetRows,
+    Signature,
+    make_table,
+    sort_by_date,
+    varying_columns,
+)
 from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.column import RARE, Column
 from trex_tui.engine.filter import FilterError, describe_no_match, find_matches
@@ -29,7 +38,7 @@ from trex_tui.screens.explain import show_explanation
 from trex_tui.screens.export import ask_export, show_notes
 from trex_tui.screens.jobs import JobDone, finish_job, start_job
 from trex_tui.screens.settings import Settings
-from trex_tui.text import plural, printable
+from trex_tui.text import format_ms, plural, printable
 from trex_tui.widgets.actions import ENGINES, bindings
 from trex_tui.widgets.chrome import Fact, HeaderLine, KeyLine, MainScreen, StatusLine
 from trex_tui.widgets.filter_bar import FilterBar
@@ -39,6 +48,10 @@ MOST_COMPARED = 4
 _SETTING = "engine_columns"
 _SECONDS_BETWEEN = 0.3
 """Between two updates of the list while sets are read."""
+LOOK_SECONDS = 5.0
+"""Between two looks for new sets, at least."""
+Stamp = tuple[tuple[str, str, int], ...]
+"""Kind, path and time of change of each file of a set."""
 _PER_SAMPLE, _WHOLE = "per_sample_ms", "latency_median_ms"
 _LEFT_OUT = ("throughput_qps", "is_peak_at_least", "error")
 _WIDTHS = {"device": 18, "directory": 32, "main_kinds": 28, "cautions": 16, "error": 32, "missing": 40}
@@ -77,11 +90,18 @@ class RowsRead(Message):
     bubble = False
 
 
+class News(NamedTuple):
+    """What a look for new sets found: the table, and the names of those that are new."""
+
+    table: EngineTable
+    names: list[str]
+
+
 class EnginesScreen(MainScreen):
     """The list of engines, which is also the table that its filter bar completes.
 
     Args:
-        source: `cli.loading.Loader`: `discovery`, `load(set, run=None)`.
+        source: `cli.loading.Loader`: `discovery`, `find()`, `load(set, run=None)`.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(ENGINES)
@@ -97,6 +117,8 @@ class EnginesScreen(MainScreen):
         self._columns: list[str] = []
         """Chosen by the user; empty for those that differ."""
         self._count = 0
+        self._known: dict[Stamp, SetRows] = {}
+        """Rows of the sets that were read, by the state of their files."""
 
     def compose(self) -> ComposeResult:
         yield HeaderLine([Fact("trex-tui", 0, "bold $accent")])
@@ -108,7 +130,11 @@ class EnginesScreen(MainScreen):
     def on_mount(self) -> None:
         self._columns = [key for key in Settings.of(self).words(_SETTING) if key in self.columns]
         self._show()
-        start_job(self, self._read, self._show_table, self._fail)
+        start_job(self, self._read, self._begin, self._fail)
+
+    def _begin(self, table: EngineTable) -> None:
+        self._show_table(table)
+        self.set_timer(LOOK_SECONDS, self._look)
 
     # The table, for the filter bar too
 
@@ -131,10 +157,11 @@ class EnginesScreen(MainScreen):
         read = ReadRows(self.source.load, None)
         rows: list[tuple[Row, Signature | None]] = []
         notes: dict[Note, None] = dict.fromkeys(self.source.discovery.notes)
-        shown = monotonic()
+        known, shown = {}, monotonic()
         for count, found in enumerate(self._sets, start=1):
-            of_set, notes_of_set = read(found)
-            rows += of_set
+            stamp = _stamp(found)
+            of_set, notes_of_set = known[stamp] = self._known.get(stamp) or read(found)
+            rows += [({**row, "engine": found.name}, signature) for row, signature in of_set]
             notes.update(dict.fromkeys(notes_of_set))
             if monotonic() - shown > _SECONDS_BETWEEN:
                 rest: list[tuple[Row, Signature | None]] = [
@@ -142,7 +169,52 @@ class EnginesScreen(MainScreen):
                 ]
                 self.post_message(RowsRead(make_table([*rows, *rest]), count))
                 shown = monotonic()
+        self._known = known
         return make_table(rows, notes=tuple(notes))
+
+    # Following the directory
+
+    def _look(self) -> None:
+        """Look for new and changed sets, with at most a twentieth of the time."""
+        began = monotonic()
+
+        def finish(news: News | None) -> None:
+            self.set_timer(max(LOOK_SECONDS, 20 * (monotonic() - began)), self._look)
+            self._show_news(news)
+
+        start_job(self, self._read_again, finish, lambda _: finish(None))
+
+    def _read_again(self) -> News | None:
+        """Return the table and the names of new sets; None if no file changed. Runs in a thread."""
+        discovery = self.source.find()
+        if {_stamp(found) for found in discovery.sets} == self._known.keys():
+            return None
+        files = {path for found in self._sets for path in found.files.values()}
+        self.source.discovery, self._sets = discovery, discovery.sets
+        new = [found.name for found in self._sets if files.isdisjoint(found.files.values())]
+        return News(self._read(), new)
+
+    def _show_news(self, news: News | None) -> None:
+        """Show the table with the cursor and marks where they were; announce new sets."""
+        if news is None:
+            return
+        chosen, marked = self._engines_of([self.table.row]), self._engines_of(self.table.marked)
+        self._show_table(news.table)
+        labels = dict(zip(news.table.frame["engine"], news.table.frame.index, strict=True))
+        self.table.marked = {labels[name] for name in marked if name in labels}
+        for name in chosen:
+            self.table.move_to(labels.get(name))
+        dated = sort_by_date(news.table).frame
+        for row in plain_rows(dated[dated["engine"].isin(news.names)]):
+            latency, change = row["latency_median_ms"], row["latency_median_ms_change_pct"]
+            words = "" if latency is None else f": median {format_ms(latency)} ms"
+            if change is not None and row["date"] is not None:
+                words += f", {change:+.1f} % to the one before"
+            self.notify(f"New: {printable(row['engine'])}{words}", markup=False, timeout=10)
+
+    def _engines_of(self, rows: Iterable[Any]) -> list[str]:
+        frame = self.engines.frame
+        return [frame["engine"][row] for row in rows if row in frame.index]
 
     @on(RowsRead)
     def _show_some(self, event: RowsRead) -> None:
@@ -346,8 +418,8 @@ class EnginesScreen(MainScreen):
         show_explanation(self.app, self.table.section, self.table.row)
 
     def action_reload(self) -> None:
-        self._count = 0
-        start_job(self, self._read, self._show_table, self._fail)
+        self._known = {}
+        start_job(self, self._read_again, self._show_news, self._fail)
 
     def action_export(self) -> None:
         document = Document("engines", "Engines", [self.table.section], self.engines.notes, version=2)
@@ -355,6 +427,17 @@ class EnginesScreen(MainScreen):
 
     def action_notes(self) -> None:
         show_notes(self.app, "Notes", self.engines.notes)
+
+
+def _stamp(found: ArtifactSet) -> Stamp:
+    """Return the files of a set and when each was changed."""
+    stamps = []
+    for kind, path in found.files.items():
+        try:
+            stamps.append((kind.value, str(path), path.stat().st_mtime_ns))
+        except OSError:
+            stamps.append((kind.value, str(path), 0))
+    return tuple(stamps)
 
 
 def _place(found: ArtifactSet) -> Row:
