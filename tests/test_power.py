@@ -29,7 +29,7 @@ class TestShown:
         assert main(["summary", str(tmp_path)]) == 0
         text = " ".join(capsys.readouterr().out.split())
         assert "GPU throttled during the measurement: power cap in 2 of 4 samples." in text
-        assert "Power mean 115 W, peak 130 W (GPU)" in text
+        assert "Power mean 115 W, 100 W to 130 W (GPU)" in text
         assert "Energy per inference 23 mJ" in text
         assert "Inferences per joule 43.47" in text
         assert "GPU temperature mean 51.5 °C, 50 to 53 °C" in text

@@ -10,6 +10,7 @@ from trex_tui.analysis.compute import FACTS as COMPUTE
 from trex_tui.analysis.compute import WORKING, compute_facts
 from trex_tui.analysis.conditions import FACTS as CAPTURE
 from trex_tui.analysis.conditions import capture_facts, find_doubts
+from trex_tui.analysis.deployment import COLUMNS as DEPLOYMENT
 from trex_tui.analysis.energy import FACTS as POWER
 from trex_tui.analysis.energy import LAYER_ENERGY, SENSORS, layer_energy, power_facts, power_table, throttling
 from trex_tui.analysis.engines import find_precision
@@ -39,7 +40,7 @@ from trex_tui.report.views.layers import (
     module_section,
     roofline_sections,
 )
-from trex_tui.report.views.memory import describe_weights, memory_section
+from trex_tui.report.views.memory import describe_run_time, describe_weights, memory_section
 from trex_tui.report.views.onnx import onnx_sections
 from trex_tui.report.views.plan import plan_sections
 from trex_tui.report.views.timing import performance_sections, run_section
@@ -50,7 +51,6 @@ from trex_tui.text import (
     format_energy,
     format_ms,
     format_pct,
-    format_watts,
     plural,
     printable,
 )
@@ -63,6 +63,7 @@ _SCOPES = {
     "busy": ", those with a busy GPU: an estimate",
     "file": ", all of the file",
 }
+_MACHINE = ("l4t", "power_mode", "driver", "kernel", "container")
 _SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "remark"}
 _OBJECTS = (
     "timing",
@@ -204,34 +205,18 @@ def count_notes(engine: Engine) -> str:
 
 
 def _work_facts(engine: Engine) -> Iterator[Fact]:
-    stated = engine.facts.memory
     yield Fact(MEMORY["weights_bytes"], None, describe_weights(engine))
-    yield Fact(_renamed(MEMORY["activation_peak_bytes"], "Activations"), None, _describe_activations(engine))
-    sizes = {
-        "Scratch": stated.scratch_bytes,
-        "Context": stated.context_bytes,
-        "Engine size": stated.engine_bytes,
-    }
-    for title, size in sizes.items():
-        if size is not None:
-            yield Fact(Column("", title), None, f"{format_bytes(size)} (stated in the log)")
-    if stated.engine_bytes is None and stated.engine_mib is not None:
-        whole = f"{stated.engine_mib} to {stated.engine_mib + 1} MiB (stated in the log)"
-        yield Fact(Column("", "Engine size"), None, whole)
+    activations = replace(MEMORY["activation_peak_bytes"], title="Activations")
+    yield Fact(activations, None, _describe_activations(engine))
+    yield Fact(DEPLOYMENT["run_time_bytes"], None, describe_run_time(engine))
     yield Fact(ENGINE["latency_sum_ms"], None, _describe_profile(engine))
-    yield Fact(_renamed(COMPUTE["macs"], "Compute"), None, _describe_compute(engine))
+    yield Fact(replace(COMPUTE["macs"], title="Compute"), None, _describe_compute(engine))
     yield Fact(Column("", "Streams"), None, _describe_streams(engine))
-    if (path := critical_path(engine)) is not None:
-        words = f"{plural(len(path.layers), 'layer')}, {_describe_time(engine, path.latency_ms)}"
-        yield Fact(Column("", "Critical path"), None, words)
-    changes = find_reformats(engine)
-    if len(changes):
-        words = f"{plural(len(changes), 'layer')}, {_describe_time(engine, total(changes['latency_ms']))}"
-        yield Fact(Column("", "Reformats"), None, words)
-
-
-def _renamed(column: Column, title: str) -> Column:
-    return replace(column, title=title)
+    changes, path = find_reformats(engine), critical_path(engine)
+    parts = {"Critical path": (len(path.layers), path.latency_ms)} if path else {}
+    parts |= {"Reformats": (len(changes), total(changes["latency_ms"]))} if len(changes) else {}
+    for title, (count, time) in parts.items():
+        yield Fact(Column("", title), None, f"{plural(count, 'layer')}, {_describe_time(engine, time)}")
 
 
 def _describe_activations(engine: Engine) -> str:
@@ -280,23 +265,14 @@ def _describe_compute(engine: Engine) -> str:
 
 def _describe_streams(engine: Engine) -> str:
     streams = stream_totals(engine)
-    if not len(engine):
-        return "unknown: no layers"
     if streams.empty:
-        return (
-            "unknown: layer names only" if engine.has_names_only else "unknown (listed from TensorRT 8.6 on)"
-        )
+        return "unknown (needs detailed layer information of TensorRT 8.6 or later)"
     if len(streams) == 1:
         return "One stream."
     waits = int(engine.layers["kind"].eq(LayerKind.SYNC.value).sum())
-    head = f"{len(streams)} streams, {waits} signals and waits"
     time, whole = total(streams["latency_ms"].head(1)), engine.latency_sum_ms
-    if time is None or not whole:
-        return f"{head}; overlap unknown without a profile."
-    return (
-        f"{head}: stream {streams['stream'].iloc[0]} is busiest with {time:.4f} ms; at most {whole - time:.4f} ms of the "
-        "others can overlap with it."
-    )
+    overlap = "unknown" if time is None or not whole else f"at most {whole - time:.4f} ms"
+    return f"{len(streams)} streams, {waits} signals and waits; overlap: {overlap}."
 
 
 def _work_data(engine: Engine) -> Iterator[Section]:
@@ -371,39 +347,27 @@ def _power_sections(engine: Engine) -> Iterator[Section]:
     facts = power_facts(engine)
     if facts is None:
         return
-    table = power_table(engine)
+    table, reasons = power_table(engine), throttling(engine)
     shown = []
-    if facts.power_mean_w is not None:
-        peak = float(table["max"]["power_w"])
-        words = f"mean {format_watts(facts.power_mean_w)}, peak {format_watts(peak)} ({printable(facts.power_of)})"
-        shown.append(Fact(POWER["power_mean_w"], facts.power_mean_w, words))
+    for key, low, mean, high in table[["min", "mean", "max"]].itertuples():
+        write = Column(str(key), "").format
+        words = f"mean {write(mean, with_unit=True)}, {write(low)} to {write(high, with_unit=True)}"
+        if key == "power_w":
+            shown.append(Fact(POWER["power_mean_w"], mean, f"{words} ({printable(facts.power_of)})"))
+        else:
+            rail = printable(str(key).removesuffix("_w").replace(".", " ", 1))
+            shown.append(Fact(Column("", SENSORS[key].title if key in SENSORS else rail), None, words))
     for key in ("idle_w", "energy_per_inference_j", "energy_above_idle_j", "inferences_per_joule"):
         value = getattr(facts, key)
         if value is not None:
             shown.append(Fact(POWER[key], value, format_energy(value) if key.endswith("_j") else ""))
-    for key, *values in zip(
-        table.index, *(table[name].tolist() for name in ("mean", "min", "max")), strict=True
-    ):
-        if key != "power_w":
-            rail = key.removesuffix("_w").replace(".", " ", 1)
-            title = SENSORS[key].title if key in SENSORS else printable(rail)
-            shown.append(Fact(Column("", title), None, _describe_quantity(key, *values)))
-    reasons = throttling(engine)
-    if reasons is None:
-        state = f"not stated by {facts.producer}" if facts.samples else "unknown: no usable samples"
-    else:
-        counts = zip(reasons["reason"], reasons["samples"], strict=True)
-        texts = [f"{printable(reason)} in {count} of {facts.samples} samples" for reason, count in counts]
-        state = ", ".join(texts) or "none"
-    shown.append(Fact(Column("", "Throttling"), None, state))
-    count = (
-        f"{facts.samples} of {facts.all_samples}" if facts.samples < facts.all_samples else f"{facts.samples}"
-    )
+    counts = [] if reasons is None else zip(reasons["reason"], reasons["samples"], strict=True)
+    texts = [f"{printable(reason)} in {count} of {facts.samples} samples" for reason, count in counts]
+    state = ", ".join(texts) or ("none" if reasons is not None else f"not stated by {facts.producer}")
     every = "" if facts.interval_s is None else f", every {facts.interval_s:.3g} s"
     every += " (assumed)" if facts.is_interval_assumed else ""
-    shown.append(
-        Fact(Column("", "Samples"), None, f"{count}{_SCOPES.get(facts.scope, '')}; {facts.producer}{every}")
-    )
+    used = f"{facts.samples} of {facts.all_samples}{_SCOPES.get(facts.scope, '')}; {facts.producer}{every}"
+    shown += [Fact(Column("", "Throttling"), None, state), Fact(Column("", "Samples"), None, used)]
     is_throttled = reasons is not None and len(reasons) > 0
     sentences = [f"GPU throttled during the measurement: {state}."] if is_throttled else []
     sentences += [as_sentence(reason) for reason in facts.unknown.values()]
@@ -418,36 +382,23 @@ def _power_sections(engine: Engine) -> Iterator[Section]:
         yield limit_rows(section, 20)
 
 
-def _describe_quantity(key: str, mean: float, low: float, high: float) -> str:
-    write = Column(key, key).format
-    if low == high:
-        return write(mean, with_unit=True)
-    least = write(low, with_unit=key.endswith("_w"))
-    return f"mean {write(mean, with_unit=True)}, {least} to {write(high, with_unit=True)}"
-
-
 def _capture_section(engine: Engine) -> Iterator[Section]:
     facts = capture_facts(engine)
     if facts is None:
         return
     doubts = find_doubts(engine)
     shown = [Fact(CAPTURE["started"], facts["started"])] if facts["started"] else []
-    machine = [facts['board'], *(f"{CAPTURE[key].title} {value}" for key in ("l4t", "power_mode", "driver", "kernel")
-                              if (value := facts[key]))]  # fmt: skip
-    machine += [f"in {facts['container']}"] if facts["container"] else []
-    shown.append(Fact(Column("", "Machine"), None, printable(" · ".join(filter(None, machine))) or "unknown"))
-    clocks = facts["clocks"] or "unknown"
-    if facts["sm_clock_before_mhz"] and facts["sm_clock_after_mhz"]:
-        clocks += (
-            f"; {facts['sm_clock_before_mhz']:.0f} MHz before, {facts['sm_clock_after_mhz']:.0f} MHz after"
-        )
-    shown.append(Fact(CAPTURE["clocks"], facts["clocks"], clocks))
-    shown.append(Fact(CAPTURE["throttling"], facts["throttling"], facts["throttling"] or "unknown"))
+    named = [f"{CAPTURE[key].title} {facts[key]}" for key in _MACHINE if facts[key]]
+    machine = printable(" · ".join(filter(None, (facts["board"], *named)))) or "unknown"
+    shown.append(Fact(Column("", "Machine"), None, machine))
+    texts = {key: facts[key] or "unknown" for key in ("clocks", "throttling")}
+    before, after = facts["sm_clock_before_mhz"], facts["sm_clock_after_mhz"]
+    texts["clocks"] += f"; {before:.0f} MHz before, {after:.0f} MHz after" if before and after else ""
+    shown += [Fact(CAPTURE[key], facts[key], text) for key, text in texts.items()]
     before, after = facts["temperature_before_celsius"], facts["temperature_after_celsius"]
     if before is not None and after is not None:
-        shown.append(
-            Fact(Column("", "Temperature"), None, f"GPU {before:.0f} °C before, {after:.0f} °C after")
-        )
+        words = f"GPU {before:.0f} °C before, {after:.0f} °C after"
+        shown.append(Fact(Column("", "Temperature"), None, words))
     sentences = [as_sentence(printable(doubt.text)) for doubt in doubts]
     data = {**facts, "doubts": doubts}
     yield Section("capture", "Capture", shown, sentences, data=data, is_warning=bool(doubts))

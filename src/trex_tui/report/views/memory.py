@@ -47,15 +47,11 @@ def describe_weights(engine: Engine) -> str:
 def describe_run_time(engine: Engine) -> str:
     """Describe the device memory at run time by its parts."""
     row = make_row(engine)
-    parts = [
-        f"{COLUMNS[key].title.lower()} {format_bytes(row[key])}"
-        for key in ("resident_bytes", "context_bytes", "persistent_bytes")
-        if row[key] is not None
-    ]
-    if not parts:
-        return "Memory at run time unknown."
-    at_least = "at least " if row["is_at_least"] else ""
-    return f"Run time {at_least}{format_bytes(row['run_time_bytes'])}: {', '.join(parts)}."
+    keys = [key for key in ("resident_bytes", "context_bytes", "persistent_bytes") if row[key] is not None]
+    if not keys:
+        return "unknown"
+    parts = ", ".join(f"{COLUMNS[key].title.lower()} {format_bytes(row[key])}" for key in keys)
+    return f"{'at least ' if row['is_at_least'] else ''}{format_bytes(row['run_time_bytes'])}: {parts}"
 
 
 def memory_section(engine: Engine) -> Section:
@@ -90,7 +86,7 @@ def memory_sections(engine: Engine, top: int | None = 20) -> Iterator[Section]:
         sentences.append(
             f"Peak {at_least}{format_bytes(facts.activation_peak_bytes)} live at layer {facts.peak_layer}."
         )
-    sentences.append(describe_run_time(engine))
+    sentences.append(f"Memory at run time {describe_run_time(engine)}.")
     if facts.layers_hiding_weights:
         hidden = plural(facts.layers_hiding_weights, "layer hides its", "layers hide their")
         sentences.append(f"{hidden} weights: sums are lower bounds.")

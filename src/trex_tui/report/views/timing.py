@@ -37,7 +37,7 @@ from trex_tui.text import MISSING, plural, printable
 
 _HEADINGS = {"latency": "latency", "compute": "compute", "enqueue": "enqueue", "h2d": "H2D", "d2h": "D2H"}
 _COPIES = ("h2d", "d2h")
-_STATISTICS = ("min", "median", "mean", "p90", "p95", "p99", "max")
+_STATISTICS = ("min", "median", "mean", "p90", "p95", "p99", "p99.9", "max")
 _LEAST_PCT_SHOWN = 0.01
 BATCH = by_key(
     Column("batch", "Batch", "Samples per query.", source="inputs, else options of the run or the build"),
@@ -79,15 +79,10 @@ def list_times(engine: Engine, batch: int | None = None, *, has_charts: bool = F
     Args:
         batch: Samples per query, instead of what the files state.
     """
-    facts = timing_facts(engine)
-    if facts is None:
-        section = Section("timing", sentences=[no_queries(engine)])
-        return Document("times", engine.name, [section], engine.notes)
-    sections = [
-        statistics_section(engine, (*_STATISTICS[:-1], "p99.9", "max")),
-        *_run_sections(engine, facts, batch),
-        Section("stability", data=stability(engine), audience="programs"),
-    ]
+    size, source = known = (batch, "--batch") if batch else find_batch(engine) or (None, "")
+    file = None if engine.queries.empty else engine.files.get(FileKind.TIMING)
+    data = {"file": file, "batch": size, "batch_source": source or None}
+    sections = [Section("", data=data, audience="programs"), *_list_performance(engine, known)]
     if has_charts and not engine.queries.empty:
         names = ("histogram", "percentiles", "over-time")
         sections += [
@@ -107,23 +102,38 @@ def run_section(engine: Engine) -> Section:
 
 def performance_sections(engine: Engine) -> Iterator[Section]:
     """Yield the timing run and its gap to the layers, for `summary`, the report and the Overview."""
-    facts = timing_facts(engine)
-    if facts is None:
+    if timing_facts(engine) is None:
         yield Section("timing", "Performance", sentences=[no_queries(engine)])
-    else:
-        table = statistics(engine)
-        idle = [name for name in _COPIES if name in table.index and table.loc[name, "max_ms"] == 0]
-        shown = [Fact(FACTS["throughput_qps"], facts.throughput_qps)] if facts.throughput_qps else []
-        if idle:
-            title = f"{', '.join(_HEADINGS[name] for name in idle)} ms"
-            shown.append(Fact(Column("", title), None, f"{MISSING} (no transfers)"))
-        yield Section(
-            "timing", "Performance", [*shown, *_describe_run(engine, facts)], data=_values(engine, facts)
-        )
-        yield statistics_section(engine, _STATISTICS, without=idle)
-        yield Section("stability", data=stability(engine), audience="programs")
+    yield from _list_performance(engine)
     if (gap := layer_gap(engine)) is not None:
         yield Section("gap", "Layers vs. end to end", sentences=list(_describe_gap(engine, gap)), data=gap)
+
+
+def _list_performance(engine: Engine, batch: tuple[int | None, str] | None = None) -> Iterator[Section]:
+    """Yield facts, statistics and stability of the timing run; `times`, which states the batch, has some more."""
+    facts = timing_facts(engine)
+    if facts is None:
+        return
+    qps, table = facts.throughput_qps, statistics(engine)
+    idle = (
+        [] if batch else [name for name in _COPIES if name in table.index and table.loc[name, "max_ms"] == 0]
+    )
+    shown = [Fact(FACTS["throughput_qps"], qps)] if qps else []
+    if batch and batch[0] and qps:
+        rate, words = batch[0] * qps, f"at batch {batch[0]} ({batch[1]})"
+        shown.append(Fact(BATCH["samples_per_s"], rate, f"{rate:.2f} {words}"))
+    if idle:
+        title = f"{', '.join(_HEADINGS[name] for name in idle)} ms"
+        shown.append(Fact(Column("", title), None, f"{MISSING} (no transfers)"))
+    limits = _describe_limits(engine, facts) if batch else ()
+    texts = {"Enqueue": "\n".join(limits), "Stability": describe_stability(engine),
+             "Source": describe_source(engine, facts), "Doubt": printable(facts.doubt or "")}  # fmt: skip
+    shown += [Fact(Column("", title), None, text) for title, text in texts.items() if text]
+    yield Section("timing", "Performance", shown, data=_values(engine, facts))
+    yield statistics_section(
+        engine, _STATISTICS if batch else [name for name in _STATISTICS if name != "p99.9"], idle
+    )
+    yield Section("stability", data=stability(engine), audience="programs")
 
 
 def describe_stability(engine: Engine) -> str:
@@ -186,31 +196,6 @@ def _values(engine: Engine, facts: TimingFacts) -> dict[str, object]:
         name: dict(zip(table, row, strict=True)) for name, *row in zip(table.index, *columns, strict=True)
     }
     return {**facts._asdict(), **rows}
-
-
-def _run_sections(engine: Engine, facts: TimingFacts, batch: int | None) -> Iterator[Section]:
-    stated = find_batch(engine)
-    size, source = stated or (None, None)
-    if batch is not None:
-        size, source = batch, "--batch"
-    qps = facts.throughput_qps
-    rate = None if qps is None or size is None else qps * size
-    missing = f"{MISSING} (no stamps, and trtexec's summary is not there)"
-    shown = [Fact(FACTS["throughput_qps"], qps, "" if qps else missing)]
-    if rate is not None:
-        shown.append(Fact(BATCH["samples_per_s"], rate, f"{rate:.2f} at batch {size} ({source})"))
-    shown.append(Fact(Column("", "Enqueue"), None, "\n".join(_describe_limits(engine, facts))))
-    shown += _describe_run(engine, facts)
-    file = engine.files.get(FileKind.TIMING) if facts.queries else None
-    yield Section("", data={"file": file, "batch": size, "batch_source": source}, audience="programs")
-    yield Section("timing", facts=shown, data=_values(engine, facts))
-
-
-def _describe_run(engine: Engine, facts: TimingFacts) -> Iterator[Fact]:
-    yield Fact(Column("", "Stability"), None, describe_stability(engine))
-    yield Fact(Column("", "Source"), None, describe_source(engine, facts))
-    if facts.doubt:
-        yield Fact(Column("", "Doubt"), None, printable(facts.doubt))
 
 
 def describe_source(engine: Engine, facts: TimingFacts) -> str:
@@ -299,7 +284,7 @@ def _describe_gap(engine: Engine, gap: LayerGap) -> Iterator[str]:
     if gap.direction == "layers":
         yield from _describe_overhead(engine, gap)
     elif gap.direction == "end to end":
-        yield from _describe_rest(engine, gap)
+        yield from _describe_rest(gap)
     if gap.streams and gap.streams > 1:
         yield f"{gap.streams} streams: the sum contains neither their overlap nor waits between streams."
     if gap.layers_left_out:
@@ -323,7 +308,7 @@ def _describe_overhead(engine: Engine, gap: LayerGap) -> Iterator[str]:
         yield "The timing run uses a CUDA graph, which removes gaps between layers."
 
 
-def _describe_rest(engine: Engine, gap: LayerGap) -> Iterator[str]:
+def _describe_rest(gap: LayerGap) -> Iterator[str]:
     """Yield what of the queries is not in the layers."""
     if gap.copies_ms and gap.difference_ms is not None:
         yield f"The latency includes {gap.copies_ms:.4g} ms of copies, which are not layers."
@@ -332,6 +317,3 @@ def _describe_rest(engine: Engine, gap: LayerGap) -> Iterator[str]:
         untimed = "layers without a profile time, " if gap.layers_left_out else ""
         causes = f"{untimed}launch gaps, host waits, loops, or work outside the layers"
         yield f"The compute time exceeds the layer sum by {-beyond:.4g} ms: {causes}."
-    facts = timing_facts(engine)
-    if facts is not None and facts.is_enqueue_bound and not is_enqueue_blocked(engine):
-        yield "Enqueue-bound run: the GPU waits between launches."
