@@ -149,7 +149,10 @@ async def test_a_new_capture_appears_with_the_difference_to_the_one_before(
         await e.see("New: tuesday/alexnet_fp16: median 0.9912 ms, +100.0")
         screen = _screen(e)
         await e.wait(lambda: len(screen.engines.frame) == 3)
-        assert screen._engines_of([screen.table.row]) == ["resnet18_fp16"]  # the cursor stays
-        assert [name.partition("/")[0] for name in screen._engines_of(screen.table.marked)] == ["monday"]
+        names = screen.engines.frame["engine"]
+        assert names[screen.table.row] == "resnet18_fp16"  # the cursor stays
+        assert [names[row] for row in screen.table.marked] == [
+            "monday/alexnet_fp16"
+        ]  # it has a longer name now
         shutil.rmtree(tmp_path / "tuesday")
         await e.wait(lambda: len(screen.engines.frame) == 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any, ClassVar, NamedTuple
@@ -198,12 +198,13 @@ class EnginesScreen(MainScreen):
         """Show the table with the cursor and marks where they were; announce new sets."""
         if news is None:
             return
-        chosen, marked = self._engines_of([self.table.row]), self._engines_of(self.table.marked)
+        table, before = self.table, _identify(self.engines)
+        cursor, marked = before.get(table.row), [before[row] for row in table.marked if row in before]
         self._show_table(news.table)
-        labels = dict(zip(news.table.frame["engine"], news.table.frame.index, strict=True))
-        self.table.marked = {labels[name] for name in marked if name in labels}
-        for name in chosen:
-            self.table.move_to(labels.get(name))
+        labels = {identity: label for label, identity in _identify(news.table).items()}
+        table.marked = {labels[identity] for identity in marked if identity in labels}
+        if cursor in labels:
+            table.move_to(labels[cursor])
         dated = sort_by_date(news.table).frame
         for row in plain_rows(dated[dated["engine"].isin(news.names)]):
             latency, change = row["latency_median_ms"], row["latency_median_ms_change_pct"]
@@ -211,10 +212,6 @@ class EnginesScreen(MainScreen):
             if change is not None and row["date"] is not None:
                 words += f", {change:+.1f} % to the one before"
             self.notify(f"New: {printable(row['engine'])}{words}", markup=False, timeout=10)
-
-    def _engines_of(self, rows: Iterable[Any]) -> list[str]:
-        frame = self.engines.frame
-        return [frame["engine"][row] for row in rows if row in frame.index]
 
     @on(RowsRead)
     def _show_some(self, event: RowsRead) -> None:
@@ -438,6 +435,15 @@ def _stamp(found: ArtifactSet) -> Stamp:
         except OSError:
             stamps.append((kind.value, str(path), 0))
     return tuple(stamps)
+
+
+def _identify(table: EngineTable) -> dict[Any, tuple[Any, ...]]:
+    """Return row -> what stays the same when the names of engines get other prefixes."""
+    frame = table.frame
+    names = frame["engine"].str.rpartition("/")[2]
+    return dict(
+        zip(frame.index, zip(frame["directory"], names, plain_values(frame["run"]), strict=True), strict=True)
+    )
 
 
 def _place(found: ArtifactSet) -> Row:
