@@ -188,8 +188,9 @@ def align_sequences(pair: Pair) -> None:
         if not all(gap) or len(gap[0]) * len(gap[1]) > _MOST_CELLS:
             continue
         uneven = _find_uneven_forks(gap)
-        keys = [[layer.loose_key for layer in layers] for layers in gap]
-        for start, other, size in SequenceMatcher(None, *keys, autojunk=False).get_matching_blocks():
+        left_keys, right_keys = ([layer.loose_key for layer in layers] for layers in gap)
+        matcher = SequenceMatcher(None, left_keys, right_keys, autojunk=False)
+        for start, other, size in matcher.get_matching_blocks():
             for left, right in zip(gap[0][start : start + size], gap[1][other:], strict=False):
                 if left.loose_key not in uneven:
                     why = "the same place in a sequence of layers of the same kind and shapes"
