@@ -29,7 +29,8 @@ MOST_BYTES = 2_000_000
 COMMANDS = (
     ("summary",), ("summary", "--json"), ("layers",), ("layers", "--json"), ("layers", "--format", "csv"), ("lint",),
     ("lint", "--json"), ("times", "--json"), ("build-log",), ("build-log", "--json"), ("engines",), ("engines", "--json"),
-    ("export", "--format", "json"), ("report", "--format", "md"), ("layers", "--strict"),
+    ("export", "--format", "json"), ("report", "--format", "md"), ("layers", "--strict"), ("memory",), ("memory", "--json"),
+    ("engines", "--pareto", "median,weights"),
 )  # fmt: skip
 
 
