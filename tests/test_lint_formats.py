@@ -61,6 +61,15 @@ class TestEdge:
         assert "--outputIOFormats=fp16:hwc8" in found[1].remedy
         assert found[1].saving_ms == 0.5
 
+    def test_a_layout_that_is_not_stated(self, tmp_path: Path) -> None:
+        layers = [
+            reformat(f"{INSERTED} Input Tensor 0 to c", "input", "b", ("Half", "Half")),
+            conv("c", "b", "c"),
+        ]
+        (found,) = findings(engine_of(tmp_path, layers, [0.1, 1.0]), "FMT004")
+        assert "fp16:chw" not in found.remedy
+        assert "--inputIOFormats" in found.remedy
+
     def test_a_transpose_of_the_model(self, tmp_path: Path) -> None:
         layers = [
             step("Transpose", "Shuffle", "input", "b", (LINEAR32, LINEAR32), ParameterType="Shuffle"),

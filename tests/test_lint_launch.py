@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from helpers import chain
 from lint_kit_small import check, engine_of, only, queries, silent, unchecked
+from trex_tui.api import load_engine
 from trex_tui.lint.rule import Confidence, FindingSeverity
+from trex_tui.lint.run import run_rules
 
 
 def profiled(times: list[float], **more: Any) -> Any:
@@ -126,6 +129,27 @@ def test_copies_that_were_switched_off() -> None:
     assert "--noDataTransfers" in unchecked(
         "LAUNCH004", copying(0.3, 0.3, inference={"Data transfers": "Disabled"})
     )
+
+
+def test_no_newer_tensorrt_for_an_old_jetson(tmp_path: Path) -> None:
+    log = tmp_path / "net.log"
+    for capability, is_advised in (("8.7", True), ("7.2", False)):
+        lines = (
+            "=== Device Information ===",
+            "Selected Device: Jetson",
+            f"Compute Capability: {capability}",
+            "TensorRT version: 8.5.2",
+            "",
+        )
+        table = ("=== Profile (9 iterations ) ===", "   Layer   Time (ms)   Avg. Time (ms)   Time %")
+        rows = (
+            "  {ForeignNode[a...b]}   8.10   0.9000   90.0",
+            "  c   0.90   0.1000   10.0",
+            "  Total   9.00   1.0000   100.0",
+        )
+        log.write_text("".join(f"[01/02/2026-03:04:05] [I] {line}\n" for line in (*lines, *table, *rows)))
+        (hot,) = (one for one in run_rules(load_engine(log)).findings if one.rule.id == "HOT001")
+        assert ("closed blocks" in hot.remedy) is is_advised
 
 
 def test_hot_layer() -> None:

@@ -58,6 +58,11 @@ class Platform(NamedTuple):
         """Whether CPU and GPU share the memory."""
         return self.compute_capability in INTEGRATED
 
+    @property
+    def ends_before_10(self) -> bool:
+        """Whether no TensorRT 10 exists for the GPU: a Jetson before Orin."""
+        return self.compute_capability in (53, 62, 72)
+
     def has(self, name: str) -> bool:
         """Return whether an option or feature exists here; true for one that no table knows."""
         option = OPTIONS.get(name)

@@ -142,6 +142,9 @@ def _advise_binding(context: Context, layer: int, side: str) -> tuple[str, float
     if is_cast and (context.platform.is_strongly_typed or not context.names[layer].startswith(INSERTED)):
         return f"The cast is part of the model: export it with {inner.dtype} as the type of this {side}.", 1.0
     is_next = layer in context.flow.at_edge
+    if not is_cast and inner.format is None and is_next:
+        text = f"Try other layouts of this {side} in the caller: --{side}IOFormats."
+        return f"{text} The layer information does not state the layout of the network.", 1.0
     binding = find_binding(inner, context.platform) if is_next else None
     if context.platform.producer == TORCH_TENSORRT:
         return (f"Export the model with {inner.dtype} as the type of this {side}." if is_cast else ""), 1.0

@@ -309,7 +309,7 @@ def _advise_on_hot(context: Context, layer: int) -> Remedy:
     is_named_only = context.layer_types[layer] is None
     if context.kinds[layer] == LayerKind.MYELIN and context.layer_types[layer] != "kgen":
         look = "mark an output inside the range to split it, or profile with nsys."
-        if not is_named_only:
+        if not is_named_only or context.platform.ends_before_10:
             return f"To see its kernels, {look}"
         return (
             f"To see the kernels of closed blocks, build with --profilingVerbosity=detailed, {look}",
