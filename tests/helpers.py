@@ -19,26 +19,9 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 THOROUGH = bool(os.environ.get("TREX_TUI_THOROUGH"))
 """Try everything that repeats itself: more examples, every seed and size."""
 ARTIFACTS = Path(os.environ.get("TREX_TUI_ARTIFACTS") or REPOSITORY.parent / "shared" / "artifacts")
-ARTIFACT_FOLDERS = (
-    "bev-multitask-blackwell",
-    "diffusion-controlnet",
-    "edge-vision",
-    "inspector-dumps",
-    "logs",
-    "names-only",
-    "torch-trt",
-    "trex",
-)
-"""Folders of the artifacts whose sets are looked at all together. Others may be added beside them."""
 OLD_SAMPLES = REPOSITORY / "tests" / "modelled_sets"
 """Modelled sets. Tests that move to a new room take measured ones instead."""
 GOLDEN = REPOSITORY / "tests" / "golden"
-TABS = ("overview", "layers", "latency", "charts", "memory", "lint", "build", "compare")
-DIGITS = {tab: str(digit) for digit, tab in enumerate(TABS, start=1)}
-"""The key of each tab of the explorer."""
-TO_OVERVIEW, TO_LAYERS, TO_LATENCY, TO_MEMORY = (
-    DIGITS[tab] for tab in ("overview", "layers", "latency", "memory")
-)
 
 
 def examples(number: int) -> int:
@@ -49,16 +32,6 @@ def examples(number: int) -> int:
 def some(values: Sequence[Any], few: int = 1) -> Sequence[Any]:
     """The first of several that show the same; all of them where the suite is to be thorough."""
     return values if THOROUGH else values[:few]
-
-
-def covering(*axes: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """Return combinations in which each value of each axis occurs at least once; all with TREX_TUI_THOROUGH.
-
-    All too where goldens are written: one that is left out would stay as it was.
-    """
-    if THOROUGH or os.environ.get("UPDATE_GOLDENS"):
-        return list(itertools.product(*axes))
-    return [tuple(axis[place % len(axis)] for axis in axes) for place in range(max(map(len, axes)))]
 
 
 _IN_REPOSITORY = {
@@ -121,70 +94,55 @@ def plain_json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"), strict=False)
 
 
-def _trex(stem: str, *, device: bool = True, logs_parsed: bool = True) -> dict[str, str]:
-    kinds = ["graph", "profile", "timing"]
-    kinds += ["build_metadata", "profile_metadata"] if logs_parsed else []
-    kinds += ["metadata"] if device else []
-    return {kind: f"{stem}.engine.{kind.replace('_', '.')}.json" for kind in kinds}
+def _named(stem: str, kinds: str) -> dict[str, str]:
+    return {kind: f"{stem}.{kind.replace('_', '.')}.json" for kind in kinds.split()}
 
 
-def _plain(stem: str) -> dict[str, str]:
-    kinds = ("graph", "profile", "timing", "build_metadata", "profile_metadata")
-    return {kind: f"{stem}.{kind.replace('_', '.')}.json" for kind in kinds}
-
-
+_MEASURED = "graph profile timing"
+_BARE = f"{_MEASURED} metadata"
+_STATED = f"{_MEASURED} build_metadata profile_metadata"
 REAL_SETS = (
-    RealSet("alexnet_fp16", "edge-vision/results/alexnet", _plain("alexnet_fp16")),
-    RealSet("resnet18_fp16", "edge-vision/results/resnet18", _plain("resnet18_fp16")),
-    RealSet("resnet-A100/fp16/resnet", "trex/resnet-A100/fp16", _trex("resnet.onnx")),
-    RealSet("resnet-A100/fp32/resnet", "trex/resnet-A100/fp32", _trex("resnet.onnx", device=False)),
-    RealSet("resnet-qat", "trex/resnet-A100/qat", _trex("resnet-qat.onnx", device=False)),
-    RealSet(
-        "tf-resnet-RTX3090/fp16/resnet", "trex/tf-resnet-RTX3090/fp16", _trex("resnet.onnx", device=False)
+    *(
+        RealSet(name, folder, _named(stem, kinds))
+        for name, folder, stem, kinds in (
+            ("alexnet_fp16", "edge-vision/results/alexnet", "alexnet_fp16", _STATED),
+            ("resnet18_fp16", "edge-vision/results/resnet18", "resnet18_fp16", _STATED),
+            ("resnet-A100/fp16/resnet", "trex/resnet-A100/fp16", "resnet.onnx.engine", f"{_STATED} metadata"),
+            ("resnet-A100/fp32/resnet", "trex/resnet-A100/fp32", "resnet.onnx.engine", _STATED),
+            ("resnet-qat", "trex/resnet-A100/qat", "resnet-qat.onnx.engine", _STATED),
+            ("tf-resnet-RTX3090/fp16/resnet", "trex/tf-resnet-RTX3090/fp16", "resnet.onnx.engine", _STATED),
+            ("tf-resnet-RTX3090/fp32/resnet", "trex/tf-resnet-RTX3090/fp32", "resnet.onnx.engine", _STATED),
+            (
+                "mobilenet-qat-TITANRTX/mobilenet.qat",
+                "trex/mobilenet-qat-TITANRTX",
+                "mobilenet.qat.onnx.engine",
+                _STATED,
+            ),
+            (
+                "mobilenet-qat-8.4EA/mobilenet.qat",
+                "trex/mobilenet-qat-8.4EA",
+                "mobilenet.qat.onnx.engine",
+                f"{_MEASURED} metadata",
+            ),
+        )
     ),
     RealSet(
-        "tf-resnet-RTX3090/fp32/resnet", "trex/tf-resnet-RTX3090/fp32", _trex("resnet.onnx", device=False)
+        "tofp16", "bev-multitask-blackwell", {"graph": "layers_tofp16.json", "profile": "profile_tofp16.json"}
     ),
     RealSet(
-        "mobilenet-qat-TITANRTX/mobilenet.qat",
-        "trex/mobilenet-qat-TITANRTX",
-        _trex("mobilenet.qat.onnx", device=False),
+        "diffusion-controlnet", "diffusion-controlnet", {"graph": "layerinfo.json", "profile": "profile.json"}
     ),
-    RealSet(
-        "mobilenet-qat-8.4EA/mobilenet.qat",
-        "trex/mobilenet-qat-8.4EA",
-        _trex("mobilenet.qat.onnx", logs_parsed=False),
-    ),
-    RealSet(
-        "tofp16",
-        "bev-multitask-blackwell",
-        {"graph": "layers_tofp16.json", "profile": "profile_tofp16.json"},
-    ),
-    RealSet(
-        "diffusion-controlnet",
-        "diffusion-controlnet",
-        {"graph": "layerinfo.json", "profile": "profile.json"},
-    ),
-    RealSet("torch_trt-resnet18", "inspector-dumps", {"graph": "torch_trt-resnet18.trt_engine_info.json"}),
-    RealSet("vgg16", "inspector-dumps", {"graph": "vgg16_trt_engine_info.json"}),
-    RealSet(
-        "trt10.16.1_exportLayerInfo_noContext",
-        "names-only",
-        {"graph": "trt10.16.1_exportLayerInfo_noContext.json"},
-    ),
-    RealSet(
-        "trt8.4.1_exportLayerInfo_names_only",
-        "names-only",
-        {"graph": "trt8.4.1_exportLayerInfo_names_only.json"},
-    ),
-    RealSet(
-        "trt8.6.0_exportLayerInfo_names_only",
-        "names-only",
-        {"graph": "trt8.6.0_exportLayerInfo_names_only.json"},
+    *(
+        RealSet(name, folder, {"graph": f"{name}{end}.json"})
+        for name, folder, end in (
+            ("torch_trt-resnet18", "inspector-dumps", ".trt_engine_info"),
+            ("vgg16", "inspector-dumps", "_trt_engine_info"),
+            ("trt10.16.1_exportLayerInfo_noContext", "names-only", ""),
+            ("trt8.4.1_exportLayerInfo_names_only", "names-only", ""),
+            ("trt8.6.0_exportLayerInfo_names_only", "names-only", ""),
+        )
     ),
 )
-
-
 _ONE_OF_A_KIND = (
     "alexnet_fp16",
     "resnet-A100/fp16/resnet",
@@ -348,73 +306,49 @@ STAMP = "[11/02/2024-10:21:35] [I]"
 
 def write_sample_set(folder: Path) -> Path:
     """A small set with one of each: names that repeat and that are dangerous, a NoOp, Myelin, times, metadata, a log."""
+    four, eight = (f"Channel major FP16 format where channel % {channels} == 0" for channels in (4, 8))
+    kernel = "sm80_xmma_fprop_implicit_gemm_f16f16_f16f16_f16_nhwckrsc_nhwc_tilesize128x64x32"
+    convolution = {"ParameterType": "Convolution", "Weights": {"Type": "Half", "Count": 432}}
+    convolution |= {
+        "Bias": {"Type": "Half", "Count": 16},
+        "TacticName": kernel,
+        "TacticValue": "0x280b0ad3c23d8442",
+    }
+    convolution |= {"Metadata": "[ONNX Layer: /features/Conv]\x1e[ONNX Layer: /features/Relu]", "StreamId": 0}
+    reformat = {"ParameterType": "Reformat", "Origin": "REFORMAT", "TacticValue": "0x0", "StreamId": 0}
+    first = tensor("input", 1, 3, 8, 8, dtype="Row major linear FP32")
+    second, third = tensor("r", 1, 3, 8, 8, dtype=four), tensor("c", 1, 16, 8, 8, dtype=eight)
+    flat, weights = tensor("f", 1, 1024), tensor("w", 10, 1024)
+    logits, hidden, last = tensor("g", 1, 10), tensor("h", 1, 10), tensor("output", 1, 10, dtype="Float")
+    copy = "Reformatting CopyNode for Input Tensor 0 to /features/Conv"
     layers = [
-        layer(
-            "Reformatting CopyNode for Input Tensor 0 to /features/Conv",
-            "Reformat",
-            [tensor("input", 1, 3, 8, 8, dtype="Row major linear FP32")],
-            [tensor("r", 1, 3, 8, 8, dtype="Channel major FP16 format where channel % 4 == 0")],
-            ParameterType="Reformat",
-            Origin="REFORMAT",
-            TacticValue="0x0",
-            StreamId=0,
-        ),
-        layer(
-            "/features/Conv + /features/Relu",
-            "CaskConvolution",
-            [tensor("r", 1, 3, 8, 8, dtype="Channel major FP16 format where channel % 4 == 0")],
-            [tensor("c", 1, 16, 8, 8, dtype="Channel major FP16 format where channel % 8 == 0")],
-            ParameterType="Convolution",
-            Weights={"Type": "Half", "Count": 432},
-            Bias={"Type": "Half", "Count": 16},
-            TacticName="sm80_xmma_fprop_implicit_gemm_f16f16_f16f16_f16_nhwckrsc_nhwc_tilesize128x64x32",
-            TacticValue="0x280b0ad3c23d8442",
-            StreamId=0,
-            Metadata="[ONNX Layer: /features/Conv]\x1e[ONNX Layer: /features/Relu]",
-        ),
-        layer(
-            "/flatten", "NoOp", [tensor("c", 1, 16, 8, 8)], [tensor("f", 1, 1024)], ParameterType="Shuffle"
-        ),
-        layer(
-            "/classifier/Gemm_myl1_0",
-            "gemm",
-            [tensor("f", 1, 1024), tensor("w", 10, 1024)],
-            [tensor("g", 1, 10)],
-        ),
-        layer('evil \x1b[31m|name|, "quoted"', "kgen", [tensor("g", 1, 10)], [tensor("h", 1, 10)]),
-        layer("softmax", "CudaSoftMax", [tensor("h", 1, 10)], [tensor("output", 1, 10, dtype="Float")]),
+        layer(copy, "Reformat", [first], [second], **reformat),
+        layer("/features/Conv + /features/Relu", "CaskConvolution", [second], [third], **convolution),
+        layer("/flatten", "NoOp", [tensor("c", 1, 16, 8, 8)], [flat], ParameterType="Shuffle"),
+        layer("/classifier/Gemm_myl1_0", "gemm", [flat, weights], [logits]),
+        layer('evil \x1b[31m|name|, "quoted"', "kgen", [logits], [hidden]),
+        layer("softmax", "CudaSoftMax", [hidden], [last]),
     ]
     write_graph(folder / "net.graph.json", layers, ["input", "output"])
-    times = [0.01, 0.05, 0.0, 0.12, 0.02]
-    rows = [(raw["Name"], time) for raw, time in zip(layers, times, strict=False)]
-    rows_json = [{"count": 1000}] + [
-        {"name": name, "timeMs": time * 1000, "averageMs": time, "medianMs": time, "percentage": time * 500}
-        for name, time in rows
+    rows = [
+        {"name": raw["Name"], "timeMs": ms * 1000, "averageMs": ms, "medianMs": ms, "percentage": ms * 500}
+        for raw, ms in zip(layers, (0.01, 0.05, 0.0, 0.12, 0.02), strict=False)
     ]
-    write_json(folder / "net.profile.json", rows_json)
-    latencies = [0.2, 0.21, 0.19, 0.2]
+    write_json(folder / "net.profile.json", [{"count": 1000}, *rows])
     write_json(
-        folder / "net.timing.json", [timing_row(300.0 + place, one) for place, one in enumerate(latencies)]
+        folder / "net.timing.json",
+        [timing_row(300.0 + at, ms) for at, ms in enumerate((0.2, 0.21, 0.19, 0.2))],
     )
-    write_json(
-        folder / "net.build.metadata.json",
-        {
-            "model_options": {"Format": "ONNX"},
-            "build_options": {"Precision": "FP32+FP16"},
-            "device_information": {},
-        },
-    )
-    write_json(
-        folder / "net.profile.metadata.json",
-        {
-            "performance_summary": {
-                "Throughput": 4999.5,
-                "Latency": [0.19, 0.21, 0.2, 0.2, 0.205, 0.208, 0.21],
-            },
-            "inference_options": {"Duration": "3s (+ 200ms warm up)"},
-            "device_information": {"Selected Device": "NVIDIA Test GPU"},
-        },
-    )
+    built = {
+        "model_options": {"Format": "ONNX"},
+        "build_options": {"Precision": "FP32+FP16"},
+        "device_information": {},
+    }
+    write_json(folder / "net.build.metadata.json", built)
+    summary = {"Throughput": 4999.5, "Latency": [0.19, 0.21, 0.2, 0.2, 0.205, 0.208, 0.21]}
+    run = {"performance_summary": summary, "inference_options": {"Duration": "3s (+ 200ms warm up)"}}
+    run["device_information"] = {"Selected Device": "NVIDIA Test GPU"}
+    write_json(folder / "net.profile.metadata.json", run)
     command = "TensorRT.trtexec [TensorRT v100400] # trtexec --onnx=net.onnx --saveEngine=net.engine"
     (folder / "net.build.log").write_text(
         f"&&&& RUNNING {command}\n{STAMP} === Model Options ===\n&&&& PASSED {command}\n", encoding="utf-8"

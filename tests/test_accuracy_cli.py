@@ -249,14 +249,6 @@ class TestOnnx:
         assert calls(here / "calls") == []  # trtexec was not needed
         assert is_clean(here)
 
-    def test_model_and_engine(self, here: Path, capsys) -> None:
-        write_onnx(here / "net.onnx", tensor("fp32", 1, 8, 4, 4), name="t0", output="t5")
-        assert accuracy("--ref", "net.onnx", "--test", "int8.engine", "--no-save", "--json") == 0
-        document = json.loads(capsys.readouterr().out)
-        assert (document["reference"]["kind"], document["test"]["kind"]) == ("onnx", "engine")
-        assert document["reference"]["onnxruntime_version"]
-        assert document["outputs"][0]["compared"] == 128
-
     def test_without_onnxruntime(self, here: Path, monkeypatch, capsys) -> None:
         write_onnx(here / "a.onnx", tensor("fp32", 1, 8))
         monkeypatch.setitem(sys.modules, "onnxruntime", None)

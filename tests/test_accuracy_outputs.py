@@ -238,25 +238,6 @@ class TestGiven:
         with pytest.raises(TrexError, match=r"--samples 4: .* has 3"):
             taken(tmp_path, (X, IDS), 4)
 
-    @pytest.mark.parametrize(
-        ("text", "why"),
-        [
-            ("y:a.bin", "neither a directory nor INPUT:FILE; inputs are x"),
-            ("nowhere", "neither a directory"),
-            ("x:/nowhere/a.bin", "No such file"),
-        ],
-    )
-    def test_wrong(self, text: str, why: str) -> None:
-        with pytest.raises(TrexError, match=why):
-            taken(text, (X,))
-
-    def test_lacking(self, tmp_path: Path) -> None:
-        (tmp_path / "x.bin").touch()
-        with pytest.raises(TrexError, match="no file for input a/ids:0"):
-            taken(f"x:{tmp_path / 'x.bin'}", (X, IDS))
-        with pytest.raises(TrexError, match="no file for input a/ids:0, such as"):
-            taken(tmp_path, (X, IDS))
-
 
 class TestComparable:
     def check(self, left: TensorSpec, right: TensorSpec) -> list[str]:

@@ -50,6 +50,22 @@ def test_stamps_of_the_log_bound_the_measurement(tmp_path: Path) -> None:
     assert facts.power_mean_w == pytest.approx(fmean([22.0, 23.0, 24.0, 25.0]))
 
 
+def test_a_busy_gpu_makes_an_estimate_and_a_whole_file_none(tmp_path: Path) -> None:
+    write_sample_set(tmp_path)
+    path = tmp_path / "net.monitor.csv"
+    lines = [tegrastats_line(second, 10.0 + second, load=99 if second > 7 else 3) for second in range(10)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    facts = power_facts(load_engine(tmp_path))
+    assert facts is not None
+    assert (facts.scope, facts.samples, facts.power_mean_w) == ("busy", 2, 18.5)
+    assert facts.energy_per_inference_j == pytest.approx(18.5 / 4999.5)
+    path.write_text("\n".join(line.replace("99%", "3%") for line in lines), encoding="utf-8")
+    facts = power_facts(load_engine(tmp_path))
+    assert facts is not None
+    assert (facts.scope, facts.samples, facts.energy_per_inference_j) == ("file", 10, None)
+    assert "measurement interval is unknown" in facts.unknown["energy_per_inference_j"]
+
+
 @pytest.mark.skipif(not (ARTIFACTS / "power").is_dir(), reason="no real artifacts")
 @pytest.mark.parametrize("name", ["simple", "multiple_readings", "multiple_layers"])
 def test_powers_of_layers_that_another_program_computed(name: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from helpers import REPOSITORY, RealSet, real_sets, write_sample_set
+from helpers import REPOSITORY, RealSet, real_sets
 from trex_tui.analysis.columns import ALL_COLUMNS as LAYER_COLUMNS
 from trex_tui.analysis.engines import (
     CHANGES,
@@ -56,17 +56,6 @@ def test_rows_against_the_plain_files(real: RealSet) -> None:
             assert row["per_sample_ms"] == pytest.approx(row["latency_median_ms"] / row["batch"])
             assert row["samples_per_s"] == pytest.approx(row["throughput_qps"] * row["batch"])
     assert row.keys() | {"engine", "model", "directory", "error"} == COLUMNS.keys()
-
-
-def test_a_lower_bound_stays_one(tmp_path: Path) -> None:
-    engine = load_engine(write_sample_set(tmp_path))
-    dynamic = engine.tensors.assign(
-        allocated_bytes=engine.tensors["allocated_bytes"].mask(engine.tensors["name"].eq("g"))
-    )
-    row = make_row(replace(engine, tensors=dynamic))
-    assert row["is_peak_at_least"] is True
-    assert row["activation_peak_bytes"] is not None
-    assert make_row(engine)["is_peak_at_least"] is None
 
 
 # Models

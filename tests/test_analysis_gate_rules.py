@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from helpers import REPOSITORY, layer, tensor, write_graph, write_json, write_profile, write_sample_set
 from trex_tui.analysis.gates import (
@@ -150,3 +152,18 @@ def test_an_impossible_throughput_and_power_of_unknown_scope_are_not_judged(tmp_
     assert "queries at a time" in why_not_judged(engine, "throughput_qps")
     assert why_not_judged(engine, "power_mean_w") == "measurement interval of the power samples unknown"
     assert measure(engine, "power_mean_w").value is None
+
+
+LIMITS = st.floats(0, 1e6).map(lambda limit: round(limit, 3))
+
+
+@given(LIMITS, LIMITS, LIMITS, st.sampled_from(["", "+"]), st.sampled_from(["", "%"]))
+def test_a_worse_value_never_passes_where_a_better_one_fails(
+    limit: float, value: float, other: float, sign: str, percent: str
+) -> None:
+    """A gate is read back as written, and its judgement is monotone."""
+    percent = percent if sign else ""
+    gate = parse_gate(f"latency_p99_ms > {sign}{limit!r}{percent}", METRICS)
+    assert (gate.number, gate.is_relative, gate.is_percent) == (limit, bool(sign), bool(percent))
+    better, worse = (judge(gate, ms, 100.0).state == "failed" for ms in sorted((value, other)))
+    assert better <= worse

@@ -34,6 +34,8 @@ from trex_tui.analysis.timing import (
     SUMMARY,
     find_latency,
     layer_gap,
+    measure,
+    percentile,
     stability,
     statistics,
     timing_facts,
@@ -82,6 +84,22 @@ def engine_of(folder: Path, rows: list[Any] | None = None, metadata: dict[str, A
 # Statistics
 
 
+@given(st.lists(st.floats(0.001, 1e6), min_size=1, max_size=300), st.floats(0, 100))
+def test_statistics_are_those_of_numpy(values: list[float], pct: float) -> None:
+    """Percentiles are at an index of trtexec, which is within one rank of numpy's."""
+    ordered = np.sort(values)
+    found = percentile(ordered, pct)
+    rank = (len(ordered) - 1) * pct / 100
+    assert found in ordered
+    assert (
+        ordered[max(math.floor(rank) - 1, 0)] <= found <= ordered[min(math.ceil(rank) + 1, len(ordered) - 1)]
+    )
+    row = measure(ordered)
+    expected = (ordered.mean(), np.median(ordered), ordered.std(), ordered[0], ordered[-1])
+    keys = ("mean_ms", "median_ms", "std_ms", "min_ms", "max_ms")
+    assert [row[key] for key in keys] == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
 def test_throughput_idle_and_enqueue_by_hand(tmp_path: Path) -> None:
     engine = engine_of(tmp_path, [timing_row(200.0 + 2.0 * query, 1.5) for query in range(4)])
     facts = timing_facts(engine)
@@ -93,20 +111,6 @@ def test_throughput_idle_and_enqueue_by_hand(tmp_path: Path) -> None:
     overlapping = timing_facts(engine_of(tmp_path, [timing_row(200.0 + query, 1.5) for query in range(4)]))
     assert overlapping is not None
     assert overlapping.unknown["gpu_idle_pct"] == "queries overlap, or stamps are missing"
-
-
-def test_the_warm_up_is_left_out_by_time(tmp_path: Path) -> None:
-    rows = [timing_row(20.0 * place, 1.0 + place) for place in range(20)]
-    facts = timing_facts(engine_of(tmp_path, rows))
-    assert facts is not None
-    assert (facts.queries, facts.warmup_queries) == (10, 10)
-    stated = {"inference_options": {"Duration": "3s (+ 300ms warm up)"}}
-    facts = timing_facts(engine_of(tmp_path, rows, stated))
-    assert facts is not None
-    assert (facts.queries, facts.warmup_queries) == (5, 15)
-    facts = timing_facts(engine_of(tmp_path, rows[:5]))
-    assert facts is not None
-    assert (facts.queries, facts.warmup_queries) == (5, 0)
 
 
 def test_a_printed_summary_alone(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from trex_tui.analysis.device import (
     read_device_settings,
     stated_for,
 )
-from trex_tui.analysis.peaks import find_peak, peak_of_kernel
+from trex_tui.analysis.peaks import find_peak
 from trex_tui.analysis.roofline import (
     LAUNCH_FACTOR,
     LAUNCH_ROOF_SHARE,
@@ -314,12 +314,3 @@ def test_rooflines_of_real_engines(real: RealSet) -> None:
     assert total(totals["latency_ms"]) == pytest.approx(total(times[is_work]))
     everything = roof_pct(engine, is_work)
     assert everything is None or 0 < everything < 400
-
-
-def test_a_kernel_of_unknown_unit_gets_the_roof_of_the_tensor_cores() -> None:
-    peak = peak_of_kernel(device(), FP16, None)
-    assert peak.flops_per_s == find_peak(device(), FP16, tensor_cores=True).flops_per_s
-    assert "tensor-core use unknown" in " ".join(peak.assumptions)
-    depthwise = peak_of_kernel(device(), FP16, None, "CudaDepthwiseConvolution")
-    assert depthwise.flops_per_s == find_peak(device(), FP16, tensor_cores=False).flops_per_s
-    assert peak_of_kernel(device(), None, None).reason == "unknown precision"

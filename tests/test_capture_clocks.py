@@ -19,7 +19,7 @@ from fake_trtexec.kit import fifo, wait_for, wait_for_end
 from trex_tui.capture.clocks import HeldClocks, choose_gpu, hold_clocks
 from trex_tui.capture.machine import Host
 from trex_tui.capture.process import Stop
-from trex_tui.capture.shell import Shell, Ssh
+from trex_tui.capture.shell import Shell
 from trex_tui.errors import TrexError
 
 SMI = """\
@@ -126,34 +126,6 @@ def test_interrupted_while_the_driver_is_asked(smi: Path, monkeypatch: pytest.Mo
     go_on.write_text("\n", encoding="ascii")
     assert wait_for(freed) == 1
     assert told(smi) == [LOCK, FREE]
-
-
-class Loop(Ssh):
-    """No connection: the scripts run here."""
-
-    def argv(self, script: str, *arguments: str) -> tuple[str, ...]:
-        return ("/bin/sh", "-c", script, "trex-tui", *arguments)
-
-
-@pytest.mark.parametrize("ended", [False, True])
-def test_of_another_machine(smi: Path, ended: bool) -> None:
-    from remote_kit import descendants
-
-    stop = Stop()
-    with holding(shell=Loop("jet"), stop=stop) as (lock, said):
-        assert told(smi) == [LOCK]
-        assert said == ["GPU clocks locked to 2100 MHz"]
-        if ended:  # as with the line
-            for one in descendants(os.getpid()):
-                os.kill(one, signal.SIGKILL)
-                wait_for_end(one)
-    stop.close()
-    assert lock is not None
-    assert (lock.ended_early, lock.is_released) == (ended, not ended)
-    assert told(smi) == ([LOCK] if ended else [LOCK, FREE])
-    if ended:
-        assert "on jet ended early" in said[-2]
-        assert said[-1] == "the GPU clocks may still be locked on jet; restore: sudo nvidia-smi -i 0 -rgc"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -19,7 +18,6 @@ from trex_tui.capture.process import (
     Stop,
     _list_group,
     run_process,
-    stop_on_signals,
 )
 from trex_tui.errors import TrexError
 
@@ -143,14 +141,6 @@ class TestInterrupts:
         assert not is_running(pid)
         assert outcome.children == 1
         assert list(_list_group(pid)) == []
-
-    def test_signals_of_ours(self) -> None:
-        before = signal.getsignal(signal.SIGINT)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            with stop_on_signals() as stop:
-                os.kill(os.getpid(), number)
-                assert stop.times == 1
-        assert signal.getsignal(signal.SIGINT) is before
 
 
 class TestChildrenLeftBehind:

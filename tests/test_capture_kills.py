@@ -75,15 +75,3 @@ def test_a_set_that_is_replaced(here: Bench, lines: int, number: signal.Signals)
     kill_after(lines, number, "--onnx", "net.onnx", "--force")
     check_whole(here.outdir)
     assert here.outdir.exists()
-
-
-@pytest.mark.parametrize("lines", some(MOMENTS, 3))
-def test_an_engine_that_is_measured_again(here: Bench, lines: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is never lost."""
-    monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "crash@profile")
-    assert main(["capture", "--onnx", "net.onnx"]) == 3
-    monkeypatch.delenv("FAKE_TRTEXEC_FAIL")
-    engine = (here.outdir / "net.failed/net.engine").read_bytes()
-    kept = "results/net/net.failed/net.engine"
-    kill_after(lines, signal.SIGKILL, f"--engine={kept}", "--outdir=results/net", "--force")
-    assert engine in [path.read_bytes() for path in here.place.rglob("*.engine")]

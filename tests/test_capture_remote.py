@@ -136,23 +136,6 @@ class TestScripts:
         wait_for_end(pid)
         assert last.split()[1] == (b"143" if how == "hang" else b"137")
 
-    def test_keep(self, shell: str, tmp_path: Path) -> None:
-        place = tmp_path / "a 'b\n c"
-        place.mkdir()
-        argv = sh(shell, remote.KEEP, "w", "5", "name")
-        with subprocess.Popen(
-            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "TMPDIR": str(place)}
-        ) as process:
-            assert process.stdout is not None
-            assert process.stdout.read().decode() == f"w\n{place}/trex-tui.name\nw\n"
-            assert [one.name for one in place.iterdir()] == ["trex-tui.name"]
-            assert [one.name for one in (place / "trex-tui.name").iterdir()] == ["keeper"]
-            assert (place / "trex-tui.name").stat().st_mode & 0o077 == 0
-            assert process.stdin is not None
-            process.stdin.close()
-        assert process.returncode == 0
-        assert list(place.iterdir()) == []
-
     def test_what_keepers_left(self, shell: str, tmp_path: Path) -> None:
         """Of one that was killed, nothing stays; what others keep, or is not ours, is left alone."""
         gone = subprocess.Popen(["true"])
@@ -198,23 +181,6 @@ class TestScripts:
             assert done.returncode == 1
             assert b"w 0 0" not in done.stderr
         assert sorted(tmp_path.rglob("*")) == before
-
-    def test_find(self, shell: str, tmp_path: Path) -> None:
-        """PATH, then an unpacked TensorRT of the home directory; --trtexec before both."""
-        first, second = (install(tmp_path / one, "10.4.0") for one in ("p", "TensorRT-10.4/bin"))
-        environ = {"PATH": f"{first.parent}:/usr/bin:/bin", "HOME": str(tmp_path)}
-
-        def found(*given: str) -> list[str]:
-            out = subprocess.check_output(
-                sh(shell, remote.FIND, "w", *(given or ("",))), env=environ, text=True
-            )
-            return out.splitlines()[1:3]
-
-        assert found() == ["w PATH", str(first)]
-        assert found("~/TensorRT-10.4/bin") == ["w --trtexec", str(second)]
-        assert found("/nowhere") == []
-        first.unlink()
-        assert found() == [f"w {second.parent}", str(second)]
 
     @pytest.mark.parametrize("killed", [False, True])
     def test_hold(self, shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: bool) -> None:

@@ -149,26 +149,6 @@ class TestSuccess:
 
 
 class TestFailure:
-    @pytest.mark.parametrize(
-        ("fail", "told"),
-        [
-            ("unsupported_op", "GridSample3D"),
-            ("killed", "trtexec was killed (SIGKILL)"),
-            ("no_engine", "No such file"),
-            ("half_profile", "is truncated"),
-        ],
-    )
-    def test_of_trtexec(
-        self, here: Path, server: Server, capsys: pytest.CaptureFixture[str], fail: str, told: str
-    ) -> None:
-        there = program(here / "t", FAKE_TRTEXEC_FAIL=fail)
-        assert capture("--trtexec", str(there)) == 3
-        out, err = capsys.readouterr()
-        assert out == ""
-        assert told in err
-        assert "net.engine.build.log" in names(here / "results/net/net.failed")
-        assert server.left() == []
-
     def test_the_engine_is_brought_back(
         self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]
     ) -> None:

@@ -35,15 +35,6 @@ class TestPlan:
         assert list(planned) == ["fp32", "fp16+int8", "best"]
         assert [options.precisions for options in planned.values()] == [(), ("fp16", "int8"), ("best",)]
 
-    def test_options(self) -> None:
-        planned = points("--useCudaGraph=on,off")
-        assert list(planned) == ["useCudaGraph-on", "useCudaGraph-off"]
-        assert [options.swept and options.swept.word for options in planned.values()] == [
-            "--useCudaGraph",
-            "",
-        ]
-        assert list(points("avgTiming=4,8")) == ["avgTiming4", "avgTiming8"]
-
     @pytest.mark.parametrize(
         ("known", "options", "shapes"),
         [
@@ -64,7 +55,6 @@ class TestPlan:
                 },
                 "x:4x3",
             ),
-            (None, {"onnx": None, "engine": "net.engine", "shapes": "a:b:1x3"}, "a:b:4x3"),
             (header(x=("N", 3, 5), y=("N",), z=(7,)), {}, "x:4x3x5,y:4"),
             (header(x=("N", "H"), y=(2, 3)), {"shapes": "x:1x9"}, "x:4x9"),
         ],
@@ -77,17 +67,12 @@ class TestPlan:
         ("text", "options", "message"),
         [
             ("fp17", {}, "fp17: not a precision; choose fp32, fp16"),
-            ("fp16,", {}, "not a value"),
             ("batch=1,1", {"shapes": "x:1x3"}, "1 is repeated"),
-            ("batch=0", {"shapes": "x:1x3"}, "not a whole number"),
             ("a b=1", {}, "not a trtexec option"),
             ("saveEngine=a,b", {}, "--sweep saveEngine: capture sets it"),
-            ("minShapes=x:1", {}, "only the batch of the shapes"),
             ("device=0,1", {}, "one capture uses one device"),
             ("fp16", {"precisions": ("int8",)}, "--int8 and --sweep fp16"),
             ("fp16", {"onnx": None, "engine": "e"}, "only for builds"),
-            ("useDLACore=0", {}, "one capture uses one device"),
-            ("batch=8", {}, "shapes of the inputs are unknown; add --shapes"),
             (
                 "batch=9",
                 {"min_shapes": "x:1x3", "opt_shapes": "x:1x3", "max_shapes": "x:8x3"},
@@ -98,8 +83,6 @@ class TestPlan:
                 {"min_shapes": "x:1x3", "opt_shapes": "x:1x5", "max_shapes": "x:1x9"},
                 "dim 0 of no input can change; widen --max-shapes",
             ),
-            (f"maxTactics={','.join(map(str, range(101)))}", {}, "more than 100 values"),
-            (f"preview={'a' * 200}", {}, "not a value"),
         ],
     )
     def test_refused(self, text: str, options: dict[str, Any], message: str) -> None:
@@ -107,21 +90,6 @@ class TestPlan:
             points(text, **options)
         assert message in str(error.value)
         assert "\n" not in str(error.value)
-
-    @pytest.mark.parametrize(
-        ("known", "message"),
-        [
-            (header(x=(1, 3)), r"the shapes of the model are fixed, input x \(FP32 1x3\); export it"),
-            (
-                header(x=("N", "H", 3)),
-                r"more than dim 0 of input x \(FP32 NxHx3\) is dynamic; add --shapes x:1xNx3",
-            ),
-            (header(x=None), "more than dim 0 of input x"),
-        ],
-    )
-    def test_shapes_of_the_model(self, known: OnnxHeader, message: str) -> None:
-        with pytest.raises(TrexError, match=message):
-            points("batch=4", known)
 
 
 @pytest.fixture
@@ -158,9 +126,7 @@ def runs(here: Bench) -> tuple[int, int]:
     ("arguments", "message"),
     [
         (["--sweep", "typo=1,2"], "--sweep typo (trtexec's --typo): not in trtexec of TensorRT 10.4.0"),
-        (["--sweep", "noCudaGraph=on"], "11.0 and later has it"),
         (["--sweep", "warmUp=1", "--warmup", "2"], "--warmup and --sweep warmUp: the same option of trtexec"),
-        (["--sweep", "avgRuns=1", "--", "--avgRuns=2"], "--avgRuns after -- and --sweep avgRuns"),
         (["--sweep", "batch=4,9", *RANGE], "outside of the profile, 1x8 to 8x8"),
     ],
 )

@@ -18,6 +18,7 @@ from trex_tui.capture.onnx_header import read_onnx_header
 
 LAYERS = ("conv1 + relu1", "softmax")
 _MARK = b"\nAPI "
+_NUMBERS = count(1)
 
 
 def note(*words: object) -> None:
@@ -44,12 +45,10 @@ class Driver:
     def __init__(self, device: int) -> None:
         note("device", device)
         self.now_ms = 0.0
-        self.memory: dict[int, bytes] = {}
 
     def describe(self) -> tuple[str, int, dict[str, int]]:
         numbers = {"major": 8, "minor": 9, "multiprocessors": 46, "bus_bits": 192, "ecc": 0}
-        numbers |= {"clock_khz": 2475000, "memory_clock_khz": 10501000}
-        return "NVIDIA Stand-In", 12 << 30, numbers
+        return "NVIDIA Stand-In", 12 << 30, numbers | {"clock_khz": 2475000, "memory_clock_khz": 10501000}
 
     def allocate(self, size: int) -> int:
         note("allocate", size)
@@ -76,38 +75,35 @@ class Driver:
         return end[0] - start[0]
 
 
-_NUMBERS = count(1)
-
-
-class _Enum:
-    def __init__(self, *names: str) -> None:
-        for name in names:
-            setattr(self, name, _Member(name))
-
-
 class _Member(int):
-    def __new__(cls, name: str) -> _Member:
-        self = super().__new__(cls, next(_NUMBERS))
-        self.name = name  # type: ignore[attr-defined]
-        return self
+    name = ""
 
     def __str__(self) -> str:
-        return f"Enum.{self.name}"  # type: ignore[attr-defined]
+        return f"Enum.{self.name}"
 
 
-Severity = _Enum("INTERNAL_ERROR", "ERROR", "WARNING", "INFO", "VERBOSE")
-BuilderFlag = _Enum("FP16", "BF16", "INT8", "TF32", "STRIP_PLAN", "DISABLE_TIMING_CACHE", "GPU_FALLBACK")
-NetworkDefinitionCreationFlag = _Enum("STRONGLY_TYPED")
-ProfilingVerbosity = _Enum("DETAILED", "LAYER_NAMES_ONLY")
-MemoryPoolType = _Enum("WORKSPACE")
-TensorIOMode = _Enum("INPUT", "OUTPUT")
-TensorLocation = _Enum("DEVICE", "HOST")
-LayerInformationFormat = _Enum("JSON")
-HardwareCompatibilityLevel = _Enum("NONE", "AMPERE_PLUS")
-ComputeCapability = _Enum("SM86", "SM89", "SM120")
-DeviceType = _Enum("DLA")
-CudaGraphStrategy = _Enum("DISABLED", "WHOLE_GRAPH_CAPTURE")
-DynamicShapesKernelSpecializationStrategy = _Enum("LAZY", "EAGER")
+def _enum(names: str) -> SimpleNamespace:
+    members = SimpleNamespace()
+    for name in names.split():
+        member = _Member(next(_NUMBERS))
+        member.name = name
+        setattr(members, name, member)
+    return members
+
+
+Severity = _enum("INTERNAL_ERROR ERROR WARNING INFO VERBOSE")
+BuilderFlag = _enum("FP16 BF16 INT8 TF32 STRIP_PLAN DISABLE_TIMING_CACHE GPU_FALLBACK")
+NetworkDefinitionCreationFlag = _enum("STRONGLY_TYPED")
+ProfilingVerbosity = _enum("DETAILED LAYER_NAMES_ONLY")
+MemoryPoolType = _enum("WORKSPACE")
+TensorIOMode = _enum("INPUT OUTPUT")
+TensorLocation = _enum("DEVICE HOST")
+LayerInformationFormat = _enum("JSON")
+HardwareCompatibilityLevel = _enum("NONE AMPERE_PLUS")
+ComputeCapability = _enum("SM86 SM89 SM120")
+DeviceType = _enum("DLA")
+CudaGraphStrategy = _enum("DISABLED WHOLE_GRAPH_CAPTURE")
+DynamicShapesKernelSpecializationStrategy = _enum("LAZY EAGER")
 
 
 class ILogger:
@@ -115,9 +111,8 @@ class ILogger:
         self.is_made = True
 
 
-class IProfiler:
-    def __init__(self) -> None:
-        self.is_made = True
+class IProfiler(ILogger):
+    pass
 
 
 class _Noting:
@@ -130,9 +125,6 @@ class _Noting:
 
 
 class _Cache:
-    def __init__(self, data: bytes = b"") -> None:
-        note("cache", len(data))
-
     def deserialize(self, data: bytes) -> None:
         note("cache", len(data))
 
@@ -155,16 +147,15 @@ class IBuilderConfig(_Noting):
         self.profiles.append(profile.shapes)
 
     def create_timing_cache(self, data: bytes) -> _Cache:
-        return _Cache(data)
-
-    def set_timing_cache(self, cache: _Cache, is_shared: bool) -> None:
-        self.cache = cache
+        return _Cache()
 
     def get_timing_cache(self) -> _Cache:
-        return self.cache
+        return _Cache()
 
 
-class IRuntimeConfig:
+class IRuntimeConfig(_Noting):
+    """Its `set_runtime_cache` is written down without the cache."""
+
     cuda_graph_strategy = None
     dynamic_shapes_kernel_specialization_strategy = None
 
@@ -187,28 +178,19 @@ class Builder:
     def __init__(self, logger: ILogger) -> None:
         assert logger.is_made
         self.logger = logger
+        self.create_builder_config, self.create_optimization_profile = IBuilderConfig, _Profile
+        self.get_plugin_registry = _Noting
 
     def create_network(self, flags: int) -> SimpleNamespace:
-        note("create_network", flags)
         return SimpleNamespace(inputs=[], num_inputs=0)
-
-    def create_builder_config(self) -> IBuilderConfig:
-        return IBuilderConfig()
-
-    def create_optimization_profile(self) -> _Profile:
-        return _Profile()
-
-    def get_plugin_registry(self) -> _Noting:
-        return _Noting()
 
     def build_serialized_network(self, network: SimpleNamespace, config: IBuilderConfig) -> memoryview | None:
         self.logger.log(Severity.VERBOSE, "Total number of blocks in optimized block graph: 1")
         if fails("crash"):
             os.kill(os.getpid(), 11)
         if fails("build"):
-            self.logger.log(
-                Severity.ERROR, "Error Code: 9: No kernel for softmax (In assign at builder.cpp:1)"
-            )
+            text = "Error Code: 9: No kernel for softmax (In assign at builder.cpp:1)"
+            self.logger.log(Severity.ERROR, text)
             return None
         inputs = {tensor.name: list(tensor.shape) for tensor in network.inputs}
         plan = json.dumps({"inputs": inputs, "profiles": config.profiles}).encode()
@@ -222,19 +204,17 @@ class OnnxParser:
         self.network, self.logger = network, logger
 
     def parse_from_file(self, path: str) -> bool:
-        header = read_onnx_header(Path(path))
-        self.network.inputs = [
+        inputs = [
             SimpleNamespace(
                 name=known.name, shape=tuple(n if isinstance(n, int) else -1 for n in known.shape)
             )
-            for known in header.inputs
+            for known in read_onnx_header(Path(path)).inputs
         ]
-        self.network.num_inputs = len(self.network.inputs)
-        self.network.get_input = lambda index: self.network.inputs[index]
+        self.network.inputs, self.network.num_inputs = inputs, len(inputs)
+        self.network.get_input = inputs.__getitem__
         if fails("parse"):
-            self.logger.log(
-                Severity.ERROR, 'ModelImporter.cpp:140: While parsing node number 12 [GridSample3D -> "t1"]:'
-            )
+            text = 'ModelImporter.cpp:140: While parsing node number 12 [GridSample3D -> "t1"]:'
+            self.logger.log(Severity.ERROR, text)
         return not fails("parse")
 
     def get_error(self, index: int) -> str:
@@ -244,22 +224,19 @@ class OnnxParser:
 class Runtime:
     def __init__(self, logger: ILogger) -> None:
         assert logger.is_made
+        self.get_plugin_registry = _Noting
 
     def deserialize_cuda_engine(self, data: bytes) -> Engine | None:
         return None if fails("load") else Engine(json.loads(data.rpartition(_MARK)[2]))
 
-    def get_plugin_registry(self) -> _Noting:
-        return _Noting()
-
 
 class Engine:
     def __init__(self, plan: dict) -> None:
-        self.plan = plan
-        self.names = [*plan["inputs"], "out"]
-        self.num_io_tensors = len(self.names)
-
-    def create_runtime_config(self) -> IRuntimeConfig:
-        return IRuntimeConfig()
+        self.inputs: dict[str, list[int]] = plan["inputs"]
+        names = [*self.inputs, "out"]
+        self.num_io_tensors = len(names)
+        self.get_tensor_name = names.__getitem__
+        self.create_runtime_config = IRuntimeConfig
 
     def create_execution_context(self, config: IRuntimeConfig | None = None) -> Context:
         if config is not None:
@@ -267,45 +244,33 @@ class Engine:
         return Context(self)
 
     def create_engine_inspector(self) -> SimpleNamespace:
-        shape = [1, 8]
-
-        def tensor(name: str) -> dict:
-            return {
-                "Name": name,
-                "Location": "Device",
-                "Dimensions": shape,
-                "Format/Datatype": "Row major linear FP32",
-            }
-
+        form = {"Location": "Device", "Dimensions": [1, 8], "Format/Datatype": "Row major linear FP32"}
+        tensors = [{"Name": f"t{n}", **form} for n in range(len(LAYERS) + 1)]
         layers = [
-            {"Name": name, "LayerType": "kgen", "Inputs": [tensor(f"t{n}")], "Outputs": [tensor(f"t{n + 1}")]}
-            for n, name in enumerate(LAYERS)
+            {"Name": name, "LayerType": "kgen", "Inputs": [before], "Outputs": [after]}
+            for name, before, after in zip(LAYERS, tensors, tensors[1:])  # noqa: B905 - the last has no layer
         ]
-        text = json.dumps({"Layers": layers, "Bindings": self.names})
+        text = json.dumps({"Layers": layers, "Bindings": [*self.inputs, "out"]})
         return SimpleNamespace(get_engine_information=lambda _: text)
 
-    def get_tensor_name(self, index: int) -> str:
-        return self.names[index]
-
     def get_tensor_mode(self, name: str) -> object:
-        return TensorIOMode.INPUT if name in self.plan["inputs"] else TensorIOMode.OUTPUT
+        return TensorIOMode.INPUT if name in self.inputs else TensorIOMode.OUTPUT
 
     def get_tensor_location(self, name: str) -> object:
         return TensorLocation.HOST if name.startswith("host") else TensorLocation.DEVICE
 
     def get_tensor_shape(self, name: str) -> list[int]:
-        return self.plan["inputs"].get(name, [1, 8])
+        return self.inputs.get(name, [1, 8])
 
-    def get_tensor_dtype(self, name: str) -> SimpleNamespace:
-        return DataType(16 if name == "half" else 32)
+    def get_tensor_dtype(self, name: str) -> DataType:
+        return DataType()
 
 
 class DataType:
-    def __init__(self, bits: int) -> None:
-        self.itemsize = bits // 8
+    itemsize = 4
 
     def __str__(self) -> str:
-        return "DataType.HALF" if self.itemsize == 2 else "DataType.FLOAT"
+        return "DataType.FLOAT"
 
 
 class Context:

@@ -16,9 +16,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-REHEARSAL = "--trex-tui-rehearsal"
 VERSIONS = ("8.2.1", "8.4.1", "8.5.1", "8.6.1", "9.3.0", "10.4.0", "10.16.1", "11.1.0")
-RTX = "RTX 1.6.0"
 ENDS = (VERSIONS[0], VERSIONS[-1])
 """The oldest and the newest, where releases between them take no other way."""
 
@@ -26,7 +24,7 @@ ENDS = (VERSIONS[0], VERSIONS[-1])
 def install(directory: Path, version: str) -> Path:
     """Write the program into `directory`, and return its path."""
     directory.mkdir(parents=True, exist_ok=True)
-    program = directory / ("tensorrt_rtx" if version.startswith("RTX ") else "trtexec")
+    program = directory / "trtexec"
     # The suite starts it 1,500 times: without site packages, and without importing pathlib, subprocess, json, re or enum.
     command = [sys.executable, "-S", "-E", str(HERE / "main.py"), version]
     program.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n', encoding="utf-8")
@@ -35,8 +33,8 @@ def install(directory: Path, version: str) -> Path:
 
 
 def calls(path: Path) -> list[list[str]]:
-    """The arguments of every run recorded in the file of FAKE_TRTEXEC_CALLS; those for --help and rehearsals are left out."""
+    """The arguments of every run recorded in the file of FAKE_TRTEXEC_CALLS; those for --help are left out."""
     if not path.exists():
         return []
     lines = [ast.literal_eval(line) for line in path.read_text(encoding="ascii").splitlines()]
-    return [line for line in lines if line != ["--help"] and line[-1] != REHEARSAL]
+    return [line for line in lines if line != ["--help"]]

@@ -40,11 +40,6 @@ def no_gpu(log: Log, release: Release) -> None:
     sys.exit(1)
 
 
-def device_id(log: Log, device: str) -> None:
-    log.line("E", f"Cannot find device ID {device}!")
-    sys.exit(1)
-
-
 def die(number: int) -> None:
     """End by a signal, as a crash does, and leave no core file."""
     import resource
@@ -168,23 +163,6 @@ def load_error(log: Log, text: str) -> None:
     log.line("E", "Engine deserialization failed")
     log.line("E", "Engine set up failed")
     fail(log)
-
-
-def version_text(release: Release, got: tuple[int, ...]) -> str:
-    if release.before(8, 6, 0):
-        return (
-            "1: [stdArchiveReader.cpp::StdArchiveReader::30] Error Code 1: Serialization (Serialization assertion "
-            "stdVersionRead == serializationVersion failed.Version tag does not match. Note: Current Version: 205, "
-            "Serialized Engine Version: 213)"
-        )
-    expected, found = release.version, ".".join(map(str, got))
-    text = (
-        f"The engine plan file is not compatible with this version of TensorRT, expecting library version {expected}.6 "
-        f"got {found}.12, please rebuild."
-    )
-    if release.before(10, 0, 0):
-        return f"6: {text}"
-    return f"IRuntime::deserializeCudaEngine: Error Code 6: API Usage Error ({text})"
 
 
 DEVICE_TEXT = (

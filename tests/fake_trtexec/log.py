@@ -17,10 +17,10 @@ class Log:
     def __init__(self, release: Release, arguments: list[str], *, verbose: bool) -> None:
         self.release = release
         self.verbose = verbose
-        self.command = " ".join([release.program, *arguments])
+        self.command = " ".join(["trtexec", *arguments])
 
     def banner(self, word: str) -> None:
-        self.raw(f"&&&& {word} TensorRT.{self.release.program} {self.release.tag} # {self.command}")
+        self.raw(f"&&&& {word} TensorRT.trtexec {self.release.tag} # {self.command}")
 
     def raw(self, text: str, *, stream: str = "stdout") -> None:
         data = (text + "\n").encode("utf-8", errors="surrogateescape")
@@ -40,117 +40,37 @@ class Log:
         for text in texts:
             self.line(severity, f"[TRT] {text}")
 
-    def section(self, title: str, pairs: list[tuple[str, object]], *, end: bool = False) -> None:
+    def section(self, title: str, pairs: list[tuple[str, object]]) -> None:
         self.info(f"=== {title} ===", *(f"{key}: {value}" for key, value in pairs))
-        if end:
-            self.info("")
 
 
 def options_section(log: Log, options: dict[str, list[str]]) -> None:
-    """Model, build, system, inference and reporting options."""
+    """Options of the model, the build and the run, and the device."""
     release = log.release
 
     def one(flag: str, default: str = "") -> str:
         return options.get(flag, [default])[-1]
 
-    def enabled(flag: str) -> str:
-        return "Enabled" if flag in options else "Disabled"
-
     loads = "--loadEngine" in options
-    model: list[tuple[str, object]] = [("Format", "*" if loads else "ONNX"), ("Model", one("--onnx"))]
-    log.section("Model Options", [*model, ("Output", "")], end=not release.before(10, 0, 0))
-    if not loads or release.before(9, 0, 0):
-        log.section("Build Options", _build_pairs(release, options, one, enabled))
-    plugins = "Plugins" if release.before(10, 16, 0) else "Loaded static plugins"
-    system = [("Device", one("--device", "0")), ("DLACore", one("--useDLACore")), (plugins, "")]
-    log.section("System Options", system, end=not release.before(8, 6, 0))
-    eleven = not release.before(11, 0, 0)
-    transfers = "--includeDataTransfers" in options if eleven else "--noDataTransfers" not in options
-    graph = release.uses_graph(options)
-    inference = [
-        ("Batch", "Explicit"),
-        ("Input inference shapes", one("--shapes", "model")),
-        ("Iterations", one("--iterations", "10")),
-        ("Duration", f"{one('--duration', '3')}s (+ {one('--warmUp', '200')}ms warm up)"),
-        (
-            "Streams" if release.before(8, 6, 0) else "Inference Streams",
-            one("--infStreams", one("--streams", "1")),
-        ),
-        ("Data transfers", "Enabled" if transfers else "Disabled"),
-        ("Spin-wait", "Enabled" if eleven else enabled("--useSpinWait")),
-        ("CUDA Graph", "Enabled" if graph else "Disabled"),
-    ]
-    if not eleven:
-        inference.append(("Separate profiling", enabled("--separateProfileRun")))
-    log.section("Inference Options", [*inference, ("Inputs", "")])
-    percentiles = one("--percentile", "99" if release.before(8, 5, 0) else "90,95,99")
-    reporting = [
-        ("Verbose", enabled("--verbose")),
-        ("Averages", f"{one('--avgRuns', '10')} inferences"),
-        ("Percentile" if release.before(8, 5, 0) else "Percentiles", percentiles),
-        ("Export timing to JSON file", one("--exportTimes")),
-    ]
-    log.section("Reporting Options", reporting, end=True)
-
-
-def _build_pairs(release: Release, options, one, enabled) -> list[tuple[str, object]]:
     names = {"--fp16": "FP16", "--bf16": "BF16", "--int8": "INT8", "--fp8": "FP8", "--int4": "INT4"}
     precision = "+".join(["FP32", *(name for flag, name in names.items() if flag in options)])
-    if "--stronglyTyped" in options or not release.before(11, 0, 0):
-        precision = "Strongly Typed"
-    workspace = one("--memPoolSize", "workspace:default").partition(":")[2]
-    pools = f"workspace: {workspace} MiB, dlaSRAM: default, dlaLocalDRAM: default, dlaGlobalDRAM: default"
-    pairs: list[tuple[str, object]] = []
-    if release.before(10, 0, 0):
-        pairs.append(("Max batch", "explicit batch"))
-    pairs.append(
-        ("Workspace", f"{one('--workspace', '16')} MiB")
-        if release.before(8, 4, 0)
-        else ("Memory Pools", pools)
-    )
-    pairs += [("avgTiming", 8), ("Precision", precision)]
-    if not release.before(8, 6, 0):
-        pairs.append(("Tempfile Controls", "{ in_memory: allow, temporary: allow }"))
-    skip = "Skip inference" if not release.before(8, 6, 0) else "Build only"
-    pairs += [
-        (skip, "Enabled" if {"--skipInference", "--buildOnly"} & set(options) else "Disabled"),
-        ("Save engine", one("--saveEngine")),
-        ("Load engine", one("--loadEngine")),
-        ("Profiling verbosity", 2 if one("--profilingVerbosity") == "detailed" else 0),
-        ("timingCacheFile", one("--timingCacheFile")),
-        ("Input(s)s format", "fp32:CHW"),
-        ("Refit", enabled("--refit")),
+    log.section("Model Options", [("Format", "*" if loads else "ONNX"), ("Model", one("--onnx"))])
+    if not loads:
+        log.section(
+            "Build Options", [("Precision", precision), ("timingCacheFile", one("--timingCacheFile"))]
+        )
+    log.section("System Options", [("Device", one("--device", "0")), ("DLACore", one("--useDLACore"))])
+    run = [
+        ("Input inference shapes", one("--shapes", "model")),
+        ("Duration", f"{one('--duration', '3')}s (+ {one('--warmUp', '200')}ms warm up)"),
+        ("CUDA Graph", "Enabled" if release.uses_graph(options) else "Disabled"),
     ]
-    return pairs
-
-
-def device_section(log: Log) -> None:
-    release = log.release
-    uuid = "GPU-01234567-89ab-cdef-0123-456789abcdef"
-    pairs: list[tuple[str, object]] = [("Selected Device", "NVIDIA GeForce RTX 3060 Laptop GPU")]
+    log.section("Inference Options", run)
+    device: list[tuple[str, object]] = [("Selected Device", "NVIDIA GeForce RTX 3060 Laptop GPU")]
     if not release.before(9, 1, 0):
-        first = ("  Device 0", f'"NVIDIA GeForce RTX 3060 Laptop GPU" UUID: {uuid}')
-        pairs = [
-            ("Available Devices", ""),
-            first,
-            *pairs,
-            ("Selected Device ID", 0),
-            ("Selected Device UUID", uuid),
-        ]
-    clock = "" if release.before(8, 6, 0) else "Application "
-    pairs += [
-        ("Compute Capability", "8.6"),
-        ("SMs", 30),
-        ("Device Global Memory", "5938 MiB"),
-        ("Shared Memory per SM", "100 KiB"),
-        ("Memory Bus Width", "192 bits (ECC disabled)"),
-        (f"{clock}Compute Clock Rate", "1.425 GHz"),
-        (f"{clock}Memory Clock Rate", "7.001 GHz"),
-    ]
-    if not release.is_rtx:
-        log.section("Device Information", pairs, end=True)
-    log.info(f"TensorRT version: {release.version}")
-    log.trt("I", "[MemUsageChange] Init CUDA: CPU +2, GPU +0, now: CPU 17, GPU 1021 (MiB)")
+        device.append(("Selected Device UUID", "GPU-01234567-89ab-cdef-0123-456789abcdef"))
+    log.section("Device Information", [*device, ("Compute Capability", "8.6"), ("SMs", 30)])
+    log.info("", f"TensorRT version: {release.version}")
 
 
 def tuning(log: Log, layer: str) -> None:

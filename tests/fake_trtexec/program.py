@@ -11,7 +11,7 @@ import failures
 import network
 from failures import Failures, fail
 from files import read_bytes, write_bytes
-from log import LAYERS, STAMP, Log, device_section, options_section, summary, tuning
+from log import LAYERS, Log, options_section, summary, tuning
 from release import OptionError, Release, ValueRefusedError, parse
 
 
@@ -27,8 +27,7 @@ def main() -> None:
         )
         sys.exit(127)
     log = Log(release, arguments, verbose="--verbose" in arguments)
-    if "silent" not in wrong:
-        log.banner("RUNNING")
+    log.banner("RUNNING")
     try:
         options = parse(arguments, release)
     except OptionError as error:
@@ -70,14 +69,6 @@ def run(release: Release, log: Log, options: dict[str, list[str]], wrong: Failur
     if "--fp16" in options and not release.before(10, 12, 0):
         log.line("W", "Weakly-typed networks have been deprecated in TensorRT.")
     options_section(log, options)
-    device = options.get("--device", ["0"])[-1]
-    if device != "0" and not release.before(9, 0, 0):
-        failures.device_id(log, device)
-    device_section(log)
-    if "odd_bytes" in wrong:
-        sys.stdout.buffer.write(
-            f"{STAMP} [W] [TRT] layer ".encode() + b"\xff\xfe \x1b[31mred\x1b]0;title\x07 end\r\n"
-        )
     data = (
         load(release, log, options, wrong)
         if "--loadEngine" in options
@@ -153,7 +144,7 @@ def interrupt(wrong: Failures) -> None:
     if "hang" in wrong:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         failures.hang()
-    for name, number in (("killed", signal.SIGKILL), ("crash", signal.SIGSEGV), ("abort", signal.SIGABRT)):
+    for name, number in (("killed", signal.SIGKILL), ("crash", signal.SIGSEGV)):
         if name in wrong:
             failures.die(number)
 
@@ -172,7 +163,9 @@ def load(release: Release, log: Log, options: dict[str, list[str]], wrong: Failu
         failures.load_error(log, "getPluginCreator could not find plugin: MyPlugin_TRT version: 1")
     version = exports.plan_version(data)
     if not data.startswith(b"ftrt") or version != release.numbers:
-        failures.load_error(log, failures.version_text(release, version))
+        failures.load_error(
+            log, "Error Code 6: The engine plan file is not compatible with this version of TensorRT"
+        )
     log.info("Engine loaded in 0.01 sec." if release.before(8, 4, 0) else "Engine deserialized in 0.01 sec.")
     if not exports.is_detailed(data):
         log.trt(
@@ -197,10 +190,6 @@ def infer(release: Release, log: Log, options: dict[str, list[str]], wrong: Fail
             fail(log)
     if "graph_ignored" in wrong and graph:
         log.line("W", "The CUDA graph capture on the stream has failed.")
-        log.line(
-            "W",
-            "The built TensorRT engine contains operations that are not permitted under CUDA graph capture mode.",
-        )
         log.line(
             "W",
             "The specified --useCudaGraph flag has been ignored. "

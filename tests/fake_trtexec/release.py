@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 _PACKAGE = f"{os.path.dirname(__file__)}/../../src/trex_tui"  # noqa: PTH120
-_TABLES = (f"{_PACKAGE}/capture/trtexec_flags.json", f"{_PACKAGE}/old/capture/trtexec_flags.json")
-_TABLE = next(path for path in _TABLES if os.path.exists(path))  # noqa: PTH110
+_TABLE = f"{_PACKAGE}/capture/trtexec_flags.json"
 _BUILDS = {"10.4.0": 26, "10.16.1": 11, "11.1.0": 106}
 REPEATABLE = {"--plugins", "--staticPlugins", "--dynamicPlugins", "--setPluginsToSerialize", "--profile"}
 ALIASES = {"--versionCompatible": "--vc", "--pluginInstanceNorm": "--pi"}
@@ -31,46 +30,27 @@ _TAKES_A_VALUE = {
     *("--staticPlugins", "--dynamicPlugins", "--builderOptimizationLevel"),
     *("--hardwareCompatibilityLevel", "--tempdir", "--maxAuxStreams", "--useProfile", "--profile"),
     *("--runtimePlatform", "--maxTactics"),
-    *("--rtxCudaGraphStrategy", "--runtimeCacheFile", "--specializeStrategyDS"),
 }
 
 
 _SHAPES = ("--minShapes", "--optShapes", "--maxShapes", "--shapes")
 
 
-_RTX_FLAGS = {"--rtxCudaGraphStrategy", "--runtimeCacheFile", "--specializeStrategyDS", "--useGpu"}
-_NOT_OF_RTX = {
-    *("--noCudaGraph", "--useCudaGraph", "--noDataTransfers", "--useSpinWait", "--separateProfileRun"),
-    *("--useDLACore", "--allowGPUFallback", "--buildDLAStandalone", "--infStreams", "--streams"),
-}
-
-
 class Release:
-    """One release, `8.6.1`, or `RTX 1.6.0` of TensorRT-RTX, which is told as the newest but for its own options.
-
-    Name and banner of the latter are assumed: its documentation has its options and parts of its output alone.
-    """
+    """One release, `8.6.1`."""
 
     def __init__(self, version: str) -> None:
-        self.is_rtx = version.startswith("RTX ")
-        self.version = version.removeprefix("RTX ")
-        self.program = "tensorrt_rtx" if self.is_rtx else "trtexec"
+        self.version = version
         self.numbers = tuple(int(part) for part in self.version.split("."))
         major, minor, patch = self.numbers
         self.build = _BUILDS.get(version)
         number = major * 1000 + minor * 100 + patch if major < 10 else major * 10000 + minor * 100 + patch
-        if self.is_rtx:
-            number = major * 10000 + minor * 100 + patch
-        self.tag = f"[TensorRT{'-RTX' if self.is_rtx else ''} v{number}]" + (
-            f" [b{self.build}]" if self.build else ""
-        )
+        self.tag = f"[TensorRT v{number}]" + (f" [b{self.build}]" if self.build else "")
 
     def before(self, *numbers: int) -> bool:
-        return not self.is_rtx and self.numbers < numbers
+        return self.numbers < numbers
 
     def uses_graph(self, options: dict[str, list[str]]) -> bool:
-        if self.is_rtx:
-            return "disable" not in options.get("--rtxCudaGraphStrategy", ())
         return "--useCudaGraph" in options if self.before(11, 0, 0) else "--noCudaGraph" not in options
 
     def known(self) -> set[str]:
@@ -78,14 +58,14 @@ class Release:
         with open(_TABLE, encoding="utf-8") as file:  # noqa: PTH123
             table = eval(file.read())  # noqa: S307 - our own file; json takes as long to import as a run
         releases = [tuple(map(int, name.split("."))) for name in table["releases"]]
-        here = max(place for place, release in enumerate(releases) if self.is_rtx or release <= self.numbers)
+        here = max(place for place, release in enumerate(releases) if release <= self.numbers)
         found = set()
         for flag, spans in table["flags"].items():
             for span in spans.split():
                 first, last = (table["releases"].index(name) for name in span.split("-"))
                 if first <= here <= last:
                     found.add(flag)
-        return (found - _NOT_OF_RTX) | _RTX_FLAGS if self.is_rtx else found
+        return found
 
     def help(self) -> str:
         hidden = {flag for since, flags in _HIDDEN if not self.before(*since) for flag in flags}
