@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.cli.capture import duration
-from trex_tui.cli.options import CommandParser, add_result, complete_files, positive, whole
-from trex_tui.cli.results import Result, complain, write_message
+from trex_tui.cli.options import CommandParser, add_file, add_inputs, add_result
+from trex_tui.cli.results import Progress, Result, complain, write_message
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.text import printable
 
@@ -50,51 +48,12 @@ _OWN = frozenset(
         *("--warmUp", "--duration", "--noDataTransfers", "--skipInference", "--onnx", "--saveEngine"),
     )
 )
-_HEARTBEAT_S = 10.0
-_NUMBER = r"-?[0-9]{1,12}(?:\.[0-9]{1,12})?"
-_RANGE = re.compile(rf"(?P<name>.+):(?P<low>{_NUMBER}):(?P<high>{_NUMBER})", re.DOTALL)
-
-
-def value_range(text: str) -> tuple[str, tuple[float, float]]:
-    """Return the input, and the lowest and highest value, of `--range`.
-
-    Raises:
-        ArgumentTypeError: It is none.
-    """
-    match = _RANGE.fullmatch(text)
-    if match is None or float(match["low"]) > float(match["high"]):
-        raise argparse.ArgumentTypeError(f"not a range such as ids:0:30521: {text!r}")
-    return match["name"], (float(match["low"]), float(match["high"]))
 
 
 def add_arguments(parser: CommandParser) -> None:
     for option, text in (("--ref", "the reference"), ("--test", "the side to judge")):
-        complete_files(
-            parser.add_argument(option, metavar="FILE", required=True, help=f"engine or ONNX model: {text}")
-        )
-    parser.add_argument("--shapes", metavar="SPEC", default="", help="of dynamic inputs: input:1x3x224x224,…")
-    parser.add_argument(
-        "--samples", type=positive, metavar="N", help="number of samples; default: 1, or all given"
-    )
-    parser.add_argument(
-        "--seed", type=whole, default=0, metavar="N", help="seed of random inputs; default: 0"
-    )
-    parser.add_argument(
-        "--range",
-        type=value_range,
-        action="append",
-        default=[],
-        metavar="INPUT:LOW:HIGH",
-        help="range of random values; default: -1 to 1, integers 0 and 1; may be repeated",
-    )
-    complete_files(
-        parser.add_argument(
-            "--load-inputs",
-            metavar="DIR|INPUT:FILE,…",
-            default="",
-            help="read inputs: files INPUT.npy or INPUT.bin, or a directory of them for each sample",
-        )
-    )
+        add_file(parser, option, metavar="FILE", required=True, help=f"engine or ONNX model: {text}")
+    add_inputs(parser)
     parser.add_argument(
         "--fail-on",
         action="append",
@@ -102,9 +61,7 @@ def add_arguments(parser: CommandParser) -> None:
         metavar="GATE",
         help="exit with 1 if GATE holds, such as 'mae > 0.01'; may be repeated",
     )
-    complete_files(
-        parser.add_argument("--trtexec", metavar="FILE", help="trtexec to run; default: $TRTEXEC, PATH, …")
-    )
+    add_file(parser, "--trtexec", metavar="FILE", help="trtexec to run; default: $TRTEXEC, PATH, …")
     parser.add_argument("--timeout", type=duration, metavar="TIME", help="stop a run after 90s, 30m, 2h")
     parser.add_argument("--no-save", action="store_true", help="do not keep the result beside the test")
     parser.add_argument("trtexec_options", nargs="*", help=argparse.SUPPRESS)
@@ -154,16 +111,9 @@ def _compare(
     if request.needs_trtexec and os.name != "posix":
         raise TrexError("trtexec runs on Linux only; elsewhere compare two ONNX models")
     trtexec = find_trtexec(options.trtexec) if request.needs_trtexec else None
-    told_s = -_HEARTBEAT_S
-
-    def observe(step: str, _: int, __: int) -> None:
-        nonlocal told_s
-        if (now := time.monotonic()) - told_s >= _HEARTBEAT_S:
-            told_s = now
-            complain(step)
-
+    progress = Progress()
     try:
-        return compare_outputs(request, trtexec, stop, observe)
+        return compare_outputs(request, trtexec, stop, lambda step, _, __: progress(step))
     except TrtexecFailedError as error:
         for line in error.last:
             write_message(f"  {printable(line)}\n")

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trex_tui.cli.options import CommandParser, add_result, add_top, complete_files, positive
+from trex_tui.cli.options import CommandParser, add_file, add_result, add_top, positive
 from trex_tui.cli.results import Result
 from trex_tui.errors import ArtifactError, ExitCode, Severity
 
@@ -30,7 +30,8 @@ examples:
 
 
 def add_arguments(parser: CommandParser) -> None:
-    log = parser.add_argument(
+    add_file(
+        parser,
         "log",
         nargs="?",
         default=".",
@@ -38,7 +39,6 @@ def add_arguments(parser: CommandParser) -> None:
         help="log of trtexec or of another builder, verbose or not, also .gz; the directory of a set; - for standard input; "
         "default: the current directory",
     )
-    complete_files(log)
     parser.add_argument(
         "--run",
         type=positive,

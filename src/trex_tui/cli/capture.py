@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trex_tui.cli.options import CommandParser, Words, complete_files, positive, whole
+from trex_tui.cli.options import CommandParser, Words, add_file, positive, whole
 from trex_tui.cli.results import complain
 from trex_tui.errors import ExitCode, TrexError
 
@@ -110,9 +110,8 @@ def add_arguments(parser: CommandParser) -> None:
     files = parser.add_argument_group("files")
     model = files.add_mutually_exclusive_group(required=True)
     for option, text in (("--onnx", "ONNX model"), ("--engine", "serialized engine")):
-        complete_files(model.add_argument(option, metavar="FILE", help=text))
-    outdir = files.add_argument("--outdir", metavar="DIR", help="directory of the set; default: results/NAME")
-    complete_files(outdir)
+        add_file(model, option, metavar="FILE", help=text)
+    add_file(files, "--outdir", metavar="DIR", help="directory of the set; default: results/NAME")
     files.add_argument("--name", metavar="NAME", help="stem of the file names; default: that of the model")
     files.add_argument("--force", action="store_true", help="overwrite an existing set")
     _add_build(parser.add_argument_group("build"))
@@ -265,10 +264,8 @@ def add_builder(parser: CommandParser) -> None:
         metavar="NAME",
         help="trtexec, python (the API of TensorRT), or auto (default): trtexec where it is found",
     )
-    complete_files(
-        parser.add_argument(
-            "--trtexec", metavar="FILE", help="trtexec to run; default: $TRTEXEC, PATH, usual directories"
-        )
+    add_file(
+        parser, "--trtexec", metavar="FILE", help="trtexec to run; default: $TRTEXEC, PATH, usual directories"
     )
 
 
@@ -351,9 +348,20 @@ def _check_combinations(options: argparse.Namespace) -> None:
             raise TrexError(sentence)
 
 
+def _list_jobs(
+    options: argparse.Namespace, request: CaptureRequest, header: OnnxHeader | None
+) -> dict[str, CaptureRequest]:
+    """Return the captures by the names of their directories: one, or one for each value of a sweep."""
+    from trex_tui.capture.sweep import plan_points
+
+    if not options.sweep:
+        return {"": request}
+    points = plan_points(request.options, options.sweep, header)
+    return {name: replace(request, options=one, outdir=request.outdir / name) for name, one in points.items()}
+
+
 def _print_script(options: argparse.Namespace, request: CaptureRequest, header: OnnxHeader | None) -> int:
     from trex_tui.capture.script import render_script
-    from trex_tui.capture.sweep import plan_points
     from trex_tui.capture.trtexec import TrtexecNotFoundError, find_builder, stated_trtexec
 
     try:
@@ -363,12 +371,7 @@ def _print_script(options: argparse.Namespace, request: CaptureRequest, header: 
             trtexec = find_builder(options.builder, options.trtexec)
     except TrtexecNotFoundError as error:
         raise TrtexecNotFoundError(f"{error}; or name its version: --dry-run --for 10.4") from None
-    requests = [request]
-    if options.sweep:
-        points = plan_points(request.options, options.sweep, header)
-        requests = [
-            replace(request, options=one, outdir=request.outdir / name) for name, one in points.items()
-        ]
+    requests = _list_jobs(options, request, header).values()
     from trex_tui.capture.plan import make_plan
 
     fitted = [one.fitted(trtexec) for one in requests]
@@ -386,18 +389,10 @@ class _Command:
     def __init__(
         self, options: argparse.Namespace, request: CaptureRequest, header: OnnxHeader | None
     ) -> None:
-        from trex_tui.capture.sweep import plan_points
-
         self.options = options
         self.request = request
         self.ssh = find_machine(options)
-        self.jobs = {"": request}  # by the names of their directories
-        if options.sweep:
-            points = plan_points(request.options, options.sweep, header)
-            self.jobs = {
-                name: replace(request, options=wanted, outdir=request.outdir / name)
-                for name, wanted in points.items()
-            }
+        self.jobs = _list_jobs(options, request, header)
         self._known: Trtexec | None = None
 
     def run(self) -> int:

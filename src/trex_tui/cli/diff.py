@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from trex_tui.cli.options import (
     CommandParser,
+    add_file,
     add_filter,
     add_paths,
     add_result,
     add_sort,
     add_top,
-    complete_files,
     positive,
 )
 from trex_tui.cli.results import Result, complain
@@ -97,15 +97,14 @@ def add_arguments(parser: CommandParser) -> None:
         action="store_false",
         help="times per inference, even if the batches differ",
     )
-    complete_files(
-        parser.add_argument(
-            "--runs",
-            nargs="+",
-            action="append",
-            default=[],
-            metavar="PATH",
-            help="several runs of an engine: their spread is the noise; repeat the option for each engine",
-        )
+    add_file(
+        parser,
+        "--runs",
+        nargs="+",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="several runs of an engine: their spread is the noise; repeat the option for each engine",
     )
     for option, whose in (("--run-a", "the first engine"), ("--run-b", "the second")):
         parser.add_argument(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from trex_tui.cli.options import CommandParser, add_result, complete_files
+from trex_tui.cli.options import CommandParser, add_file, add_result
 from trex_tui.cli.results import Result
 
 HELP = "Find which nodes of an ONNX model the DLA can run"
@@ -23,7 +23,7 @@ examples:
 
 
 def add_arguments(parser: CommandParser) -> None:
-    complete_files(parser.add_argument("--onnx", metavar="MODEL", required=True, help="the ONNX model"))
+    add_file(parser, "--onnx", metavar="MODEL", required=True, help="the ONNX model")
     parser.add_argument("--shapes", metavar="SPEC", default="", help="of dynamic inputs: input:1x3x224x224,…")
     add_result(parser, ("text", "json", "jsonl", "csv", "md", "html"), schema="dla/1", has_strict=False)
 

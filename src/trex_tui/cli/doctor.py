@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex_tui.cli.capture import add_builder, add_host, find_machine
-from trex_tui.cli.options import CommandParser, add_result, complete_files
+from trex_tui.cli.options import CommandParser, add_file, add_result
 from trex_tui.cli.results import Result, complain
 from trex_tui.errors import ExitCode, TrexError
 
@@ -38,10 +38,9 @@ examples:
 
 def add_arguments(parser: CommandParser) -> None:
     add_builder(parser)
-    outdir = parser.add_argument(
-        "--outdir", metavar="DIR", help="check the disk of DIR; default: results; not with --host"
+    add_file(
+        parser, "--outdir", metavar="DIR", help="check the disk of DIR; default: results; not with --host"
     )
-    complete_files(outdir)
     add_host(parser)
     add_result(parser, ("text", "json"), schema="doctor/2", has_strict=False)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trex_tui.cli.options import CommandParser, add_filter, add_paths, add_result, complete_files, split_names
+from trex_tui.cli.options import CommandParser, add_file, add_filter, add_paths, add_result, split_names
 from trex_tui.cli.results import Result, complain
 from trex_tui.errors import ExitCode, Severity, TrexError
 
@@ -53,12 +53,11 @@ def add_arguments(parser: CommandParser) -> None:
         "--select", metavar="A,B", action="append", help="only these rules or families: CONV001, QDQ"
     )
     group.add_argument("--ignore", metavar="A,B", action="append", help="not these rules or families")
-    complete_files(
-        group.add_argument(
-            "--config",
-            metavar="FILE",
-            help="read only this configuration; default: trex-tui.toml and pyproject.toml",
-        )
+    add_file(
+        group,
+        "--config",
+        metavar="FILE",
+        help="read only this configuration; default: trex-tui.toml and pyproject.toml",
     )
     group.add_argument(
         "--rules", action="store_true", help="list all rules; `trex-tui explain ID` describes one"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from trex_tui.cli.options import CommandParser, add_paths, add_result, add_top, complete_files
+from trex_tui.cli.options import CommandParser, add_file, add_paths, add_result, add_top
 from trex_tui.cli.results import Result
 
 HELP = "Show where an application spends its time"
@@ -27,9 +27,7 @@ examples:
 
 
 def add_arguments(parser: CommandParser) -> None:
-    complete_files(
-        parser.add_argument("--trace", metavar="FILE", required=True, help="SQLite export of Nsight Systems")
-    )
+    add_file(parser, "--trace", metavar="FILE", required=True, help="SQLite export of Nsight Systems")
     add_paths(parser)
     add_top(parser, 20)
     add_result(parser, ("text", "json", "jsonl", "csv", "md", "html"), schema="nsys/1")

@@ -22,6 +22,8 @@ FILES = {
 }
 """Completion of paths by shtab, whose import takes 44 ms."""
 _SPELLINGS = {"table": "text", "txt": "text", "markdown": "md", "htm": "html"}
+_NUMBER = r"-?[0-9]{1,12}(?:\.[0-9]{1,12})?"
+_RANGE = re.compile(rf"(?P<name>.+):(?P<low>{_NUMBER}):(?P<high>{_NUMBER})", re.DOTALL)
 _OPTION_LINE = re.compile(r"^  (-.*?)(?:  |$)", re.MULTILINE)
 FILTER_HELP = """\
 FILTER EXPR: a bare word matches part of a name; COLUMN:VALUE, COLUMN>NUMBER
@@ -112,6 +114,18 @@ class Words(tuple[str, ...]):
         return True  # checked as the type, with better words
 
 
+def value_range(text: str) -> tuple[str, tuple[float, float]]:
+    """Return the input, and the lowest and highest value, of `--range`.
+
+    Raises:
+        argparse.ArgumentTypeError: It is none.
+    """
+    match = _RANGE.fullmatch(text)
+    if match is None or float(match["low"]) > float(match["high"]):
+        raise argparse.ArgumentTypeError(f"not a range such as ids:0:30521: {text!r}")
+    return match["name"], (float(match["low"]), float(match["high"]))
+
+
 def split_names(text: str | None) -> list[str]:
     """Return the names of a list such as `kind, precision`; empty without one."""
     return [name for name in map(str.strip, (text or "").split(",")) if name]
@@ -120,9 +134,9 @@ def split_names(text: str | None) -> list[str]:
 # Options
 
 
-def complete_files(action: argparse.Action) -> None:
-    """Make a shell complete the argument with file names."""
-    action.complete = FILES  # type: ignore[attr-defined]
+def add_file(group: argparse._ActionsContainer, *names: str, **options: Any) -> None:  # noqa: ANN401
+    """Add an argument that a shell completes with file names."""
+    group.add_argument(*names, **options).complete = FILES  # type: ignore[attr-defined]
 
 
 def add_global(parser: CommandParser) -> None:
@@ -137,24 +151,23 @@ def add_global(parser: CommandParser) -> None:
         help="auto, always or never; changes no content; default: auto, in a terminal unless NO_COLOR is set",
     )
     group.add_argument("--ascii", action="store_true", help="draw with ASCII only (or set TREX_TUI_ASCII=1)")
-    complete_files(
-        group.add_argument(
-            "--log-file",
-            metavar="FILE",
-            help="append details of internal errors to FILE (or set TREX_TUI_LOG=FILE)",
-        )
+    add_file(
+        group,
+        "--log-file",
+        metavar="FILE",
+        help="append details of internal errors to FILE (or set TREX_TUI_LOG=FILE)",
     )
 
 
 def add_paths(parser: CommandParser) -> None:
     """Add the paths of engines, and the options of reading them."""
-    paths = parser.add_argument(
+    add_file(
+        parser,
         "paths",
         nargs="*",
         metavar="PATH",
         help="directory or file; - for standard input; default: the current directory",
     )
-    complete_files(paths)
     group = parser.add_argument_group("engine options")
     group.add_argument(
         "--optimization-profile",
@@ -176,13 +189,31 @@ def add_paths(parser: CommandParser) -> None:
         help="peak of the device for the roofline: bandwidth=320 (GB/s), clock=1.2 (GHz), sms=30, fp16=40 (TFLOP/s), "
         "int8=80 (TOPS); may be repeated; trex-tui.toml can hold them too",
     )
-    complete_files(
-        group.add_argument(
-            "--onnx",
-            metavar="FILE",
-            help="ONNX model that the engine was built from: layers get its nodes",
-        )
+    add_file(
+        group,
+        "--onnx",
+        metavar="FILE",
+        help="ONNX model that the engine was built from: layers get its nodes",
     )
+
+
+def add_inputs(parser: CommandParser) -> None:
+    """Add the options about the inputs that a model is run with."""
+    parser.add_argument("--shapes", metavar="SPEC", default="", help="of dynamic inputs: input:1x3x224x224,…")
+    parser.add_argument(
+        "--samples", type=positive, metavar="N", help="number of samples; default: 1, or all given"
+    )
+    parser.add_argument(
+        "--seed", type=whole, default=0, metavar="N", help="seed of random inputs; default: 0"
+    )
+    parser.add_argument(
+        "--range", type=value_range, action="append", default=[], metavar="INPUT:LOW:HIGH",
+        help="range of random values; default: -1 to 1, integers 0 and 1; may be repeated",
+    )  # fmt: skip
+    add_file(
+        parser, "--load-inputs", metavar="DIR|INPUT:FILE,…", default="",
+        help="read inputs: files INPUT.npy or INPUT.bin, or a directory of them for each sample",
+    )  # fmt: skip
 
 
 def add_filter(parser: CommandParser, noun: str = "layer") -> None:
@@ -270,10 +301,13 @@ def add_result(
             dest="format",
             help="short for --format json" + (f" (schema trex-tui/{schema})" if schema else ""),
         )
-    complete_files(
-        group.add_argument(
-            "-o", "--output", metavar="FILE", default="-", help="write to FILE; default: -, standard output"
-        )
+    add_file(
+        group,
+        "-o",
+        "--output",
+        metavar="FILE",
+        default="-",
+        help="write to FILE; default: -, standard output",
     )
     group.add_argument("--force", action="store_true", help="overwrite existing files")
     if has_strict:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import time
 
-from trex_tui.cli.accuracy import value_range
 from trex_tui.cli.options import (
     CommandParser,
+    add_inputs,
     add_paths,
     add_result,
     add_top,
-    complete_files,
-    positive,
-    whole,
 )
-from trex_tui.cli.results import Result, complain
+from trex_tui.cli.results import Progress, Result
 from trex_tui.errors import TrexError
 
 HELP = "Find what makes an ONNX model inaccurate in FP16"
@@ -29,38 +25,15 @@ random ones. With SET, the layer of the engine that runs each node.
 
 examples:
   trex-tui precision-risk --onnx net.onnx
-  trex-tui precision-risk --onnx net.onnx --inputs samples/ --samples 8
+  trex-tui precision-risk --onnx net.onnx --load-inputs samples/ --samples 8
   trex-tui precision-risk --onnx net.onnx results/net
   trex-tui precision-risk --onnx net.onnx --shapes input:4x3x224x224 -o risk.csv
 """
-_HEARTBEAT_S = 10.0
 
 
 def add_arguments(parser: CommandParser) -> None:
     add_paths(parser)
-    complete_files(
-        parser.add_argument(
-            "--inputs",
-            metavar="DIR|INPUT:FILE,…",
-            default="",
-            help="read inputs: files INPUT.npy or INPUT.bin, or a directory of them for each sample",
-        )
-    )
-    parser.add_argument("--shapes", metavar="SPEC", default="", help="of dynamic inputs: input:1x3x224x224,…")
-    parser.add_argument(
-        "--samples", type=positive, metavar="N", help="number of samples; default: 1, or all given"
-    )
-    parser.add_argument(
-        "--seed", type=whole, default=0, metavar="N", help="seed of random inputs; default: 0"
-    )
-    parser.add_argument(
-        "--range",
-        type=value_range,
-        action="append",
-        default=[],
-        metavar="INPUT:LOW:HIGH",
-        help="range of random values; default: -1 to 1, integers 0 and 1; may be repeated",
-    )
+    add_inputs(parser)
     add_top(parser, 20)
     add_result(parser, ("text", "json", "jsonl", "csv", "md", "html"), schema="precision-risk/1")
 
@@ -78,22 +51,14 @@ def run(options: argparse.Namespace) -> int:
         raise TrexError("the model is missing; add --onnx MODEL")
     loader = Loader(options) if options.paths else None
     engine = loader.load_one() if loader else None
-    shown_s = time.monotonic()
-
-    def observe(step: str) -> None:
-        nonlocal shown_s
-        if (now := time.monotonic()) - shown_s >= _HEARTBEAT_S:
-            shown_s = now
-            complain(step)
-
     risk = measure_risk(
         path,
         parse_shapes(options.shapes, "--shapes") if options.shapes else {},
-        options.inputs,
+        options.load_inputs,
         options.samples,
         options.seed,
         dict(options.range),
-        observe,
+        Progress(),
     )
     if engine is not None:
         risk = join_layers(risk, engine)

@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 STDOUT = "-"
 COMPANION = ".diagnostics.csv"
+_HEARTBEAT_S = 10.0
 
 
 def complain(message: str) -> None:
@@ -45,6 +47,18 @@ def abandon(stream: TextIO) -> None:
     """Make the interpreter discard the rest of a stream at its exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+class Progress:
+    """Writes steps of long work to stderr, at most one in ten seconds."""
+
+    def __init__(self) -> None:
+        self._shown_s = -_HEARTBEAT_S
+
+    def __call__(self, step: str) -> None:
+        if (now := time.monotonic()) - self._shown_s >= _HEARTBEAT_S:
+            self._shown_s = now
+            complain(step)
 
 
 class Result:
