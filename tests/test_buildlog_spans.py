@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from helpers import examples
 from log_kit import BUILD_84, BUILD_86, RUN_86, STAMP, needs_logs, read
+from trex_tui.artifacts.kinds import FileKind, recognize
 from trex_tui.artifacts.metadata import Facts
 from trex_tui.buildlog.reader import read_log
 from trex_tui.buildlog.records import with_log
@@ -297,3 +298,24 @@ def test_results_of_two_runs_are_not_mixed(tmp_path: Path) -> None:
     assert trace.profile is not None
     assert [run.is_shown for run in trace.measured] == [True, False]
     assert [row.name for row in trace.profile.rows] == ["a"]
+
+
+def test_builds_of_polygraphy(tmp_path: Path) -> None:
+    path = tmp_path / "log.txt"
+    builds = "".join(
+        f"[I] Building engine with configuration:\n    Flags | [FP16]\n[I] Finished engine building in {seconds} seconds\n"
+        for seconds in (17.004, 2.5)
+    )
+    path.write_text(f"[V] Loaded Module: tensorrt | Version: 8.6.0 | Path: ['x']\n{builds}")
+    trace = read_log(path)
+    assert recognize(path).kind is FileKind.BUILD_LOG
+    assert [(phase.kind, phase.seconds) for phase in trace.phases] == [("engine build", 2.5)]
+    assert trace.tensorrt_version == "8.6.0"
+    assert any("holds 2 builds" in note.message for note in trace.notes)
+
+
+def test_messages_in_a_list_of_a_document(tmp_path: Path) -> None:
+    path = tmp_path / "notes.md"
+    path.write_text("- Why:\n  [W] [TRT] Layer '/pool' (REDUCE): Unsupported on DLA. Switching ... to GPU.\n")
+    (fallback,) = read_log(path).dla.fallbacks
+    assert (fallback.layer, fallback.layer_type) == ("/pool", "REDUCE")

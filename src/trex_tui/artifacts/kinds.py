@@ -112,7 +112,8 @@ _BANNER = re.compile(
     r"(?: \[[\w -]{1,20} v(?P<version>\d{1,9})\])?(?:.*?# (?P<command>.*))?"
 )
 _BARE = re.compile(
-    r"^\[[VIWEF]\] (?:\[TRT\] \S|=== \w|Error\[\d+\]: )|^=== Performance summary ===|^Average on \d+ runs - GPU latency: "
+    r"^ *\[[VIWEF]\] (?:\[TRT\] \S|=== \w|Error\[\d+\]: |Building engine with configuration:)"
+    r"|^=== Performance summary ===|^Average on \d+ runs - GPU latency: "
     r"|^GPU Compute Time: min = |^-{15} Timing Runner: |^\*{15} Autotuning |^&&&& (?:PASSED|FAILED) TensorRT\S+ .*# .* -"
     r"|^\[(?:TensorRT|TRT)\] (?:VERBOSE|INFO|WARNING|ERROR|INTERNAL_ERROR): |^\[TRT\] (?:\[[VIWEF]\] | +\S)"
     r"|^(?:VERBOSE|DEBUG|INFO|WARNING|ERROR): ?\[(?:TensorRT|TRT|Torch-TensorRT[^\]\n]{0,80})\]"

@@ -65,6 +65,8 @@ _STAMPED = re.compile(
     r"(?:\[(?P<level>[VIWEF])\] ?(?P<library>\[TRT\] ?)?|\[TRT\] \[(?P<python>[VIWEF])\] ?)"
 )
 """The prefix with a time stamp: `[V] msg` is trtexec, `[V] [TRT] msg` the library, `[TRT] [V] msg` the library in Python."""
+_INDENTED = re.compile(r" +(?=\[[VIWEF]\] \[TRT\] \S)")
+"""Before a message in a list of a document."""
 STAMP_INSIDE = "/20"
 """Part of every time stamp; a second one after the prefix may mean that two streams were mixed into one line."""
 _FORMS = tuple(re.compile(pattern) for _, pattern in PREFIXES)
@@ -96,6 +98,8 @@ def parse_prefix(line: str) -> Prefix:
         return Prefix(
             level, is_library, _parse_date(match["stamp"]), line[match.end() :], line[: match.start()]
         )
+    if line[:1] == " " and (match := _INDENTED.match(line)):
+        line = line[match.end() :]
     if line[:1] in _BEGINNINGS:
         for form in _FORMS:
             if match := form.match(line):
@@ -299,7 +303,8 @@ BANNER = re.compile(
 )
 """`&&&& RUNNING TensorRT.trtexec [TensorRT v101601] [b11] # command`; that of TensorRT-RTX's program is of the same form."""
 _STATED_VERSION = re.compile(
-    rf"(?:(?P<product>{_PRODUCT}) version:|TensorRT: starting export with TensorRT) "
+    rf"(?:(?P<product>{_PRODUCT}) version:|TensorRT: starting export with TensorRT"
+    r"|Loaded Module: tensorrt \| Version:) "
     r"(?P<version>\d{1,9}(?:\.\d{1,9}){0,4})"
 )
 _LIBRARY = re.compile(

@@ -274,6 +274,7 @@ _PHASES: tuple[tuple[str, PhaseKind], ...] = (
     ("[MS] Multi stream splitting completed in", "multi-stream splitting"),
     ("Engine generation completed in", "engine generation"),
     ("Engine built in", "engine build"),
+    ("Finished engine building in", "engine build"),
     ("Engine loaded in", "engine loading"),
     ("Engine deserialized in", "engine deserialization"),
     ("Timing trace has", "inference"),

@@ -15,6 +15,7 @@ from trex_tui.buildlog.lines import (
     STAMP_INSIDE,
     Prefix,
     ReadState,
+    find_stated_version,
     parse_prefix,
     read_lines,
     split_mixed,
@@ -214,6 +215,7 @@ class _Reader:
             before = self._span.options
             self._begin_span()
             self._span.options.onnx, self._span.options.tensors = dict(before.onnx), list(before.tensors)
+            self._span.options.version = before.version
         self._reach(stage)
 
     # --- lines ------------------------------------------------------------------------------------------------------------
@@ -405,7 +407,9 @@ class _Reader:
             self._span.options.binding(line, message)
 
     def _building(self, line: int, message: str) -> None:
-        if message.startswith("Building graph"):
+        if message.startswith("Building engine with configuration"):  # Polygraphy
+            self._begins(Stage.UNDER_WAY, behind=Stage.UNDER_WAY)
+        elif message.startswith("Building graph"):
             self._reach(Stage.UNDER_WAY)
             self._span.tuner.end()
             number = self._span.passes.begin_strategy(line, message)
@@ -491,6 +495,8 @@ class _Reader:
             self._span.results.bound(line, message)
         elif " library " in message:
             self._name_library(message)
+        elif version := find_stated_version(message):
+            self._span.options.version = version
         else:
             self._span.resources.size(message)
 
@@ -499,7 +505,7 @@ class _Reader:
         if message.startswith(("Formats and tactics", "Engine generation")):
             self._span.tuner.end()
             self._reach(Stage.UNDER_WAY if message.startswith("Formats") else Stage.OVER)
-        elif message.startswith("Engine built in"):
+        elif message.startswith(("Engine built in", "Finished engine building")):
             self._reach(Stage.OVER)
         elif message.startswith("Calibration completed"):
             self._span.stage = min(self._span.stage, Stage.UNDER_WAY)  # its own engine is not the build's
