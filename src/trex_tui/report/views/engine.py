@@ -32,6 +32,7 @@ from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Engine
 from trex_tui.errors import Severity
 from trex_tui.frames import plain_rows, total
+from trex_tui.report.absence import no_profile
 from trex_tui.report.document import Document, Fact, Section, drop_empty_columns
 from trex_tui.report.views.layers import (
     group_sections,
@@ -236,31 +237,29 @@ def _describe_activations(engine: Engine) -> str:
 
 def _describe_profile(engine: Engine) -> str:
     if engine.latency_sum_ms is None:
-        if engine.has_profile:
-            return "unknown: no layer times in the profile"
-        return f"unknown: {'unreadable profile' if FileKind.PROFILE in engine.files else 'no profile'}"
+        return no_profile(engine)
     words = f"sum {format_ms(engine.latency_sum_ms)} ms"
-    if engine.iterations is not None:
-        words += f" over {plural(engine.iterations, 'iteration')}"
-        words += " (a single sample per layer)" if engine.iterations == 1 else ""
-    return words
+    return words if engine.iterations is None else f"{words} over {plural(engine.iterations, 'iteration')}"
 
 
 def _describe_compute(engine: Engine) -> str:
-    facts = compute_facts(engine)
-    if not len(engine):
-        return "unknown: no layers"
+    facts, reasons = compute_facts(engine), compute_facts(engine).layers_without_macs
     if facts.macs is None:
-        if engine.has_names_only:
-            return "unknown: layer names only"
-        reasons = facts.layers_without_macs
-        return f"unknown: {next(iter(reasons))}" if reasons else "no convolution, GEMM or attention"
-    missing = sum(facts.layers_without_macs.values())
+        why = (
+            "no layers"
+            if not len(engine)
+            else "layer names only"
+            if engine.has_names_only
+            else next(iter(reasons), "")
+        )
+        return f"unknown: {why}" if why else "no convolution, GEMM or attention"
+    missing = sum(reasons.values())
     at_least = "at least " if facts.is_at_least and not missing else ""
     words = f"{at_least}{format_count(facts.macs)}MAC in {plural(facts.layers_with_macs, 'layer')}"
     words += f", unknown for {missing}" if missing else ""
-    words += f", {facts.layers_with_padding} with padded channels" if facts.layers_with_padding else ""
-    return words
+    return words + (
+        f", {facts.layers_with_padding} with padded channels" if facts.layers_with_padding else ""
+    )
 
 
 def _describe_streams(engine: Engine) -> str:

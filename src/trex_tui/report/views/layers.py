@@ -229,22 +229,13 @@ def roofline_sections(engine: Engine) -> Iterator[Section]:
 def _describe_roofline(engine: Engine) -> Iterator[str]:
     """Yield what could not be computed, for how many layers and why; the most frequent reasons first."""
     device, points = find_device(engine), roofline(engine)
-    bandwidth, compute = device.bandwidth_reason, device.compute_reason
-    if bandwidth and bandwidth == compute:
-        yield as_sentence(f"Roofline unavailable: {bandwidth}")
-    elif bandwidth:
-        yield as_sentence(f"no peak bandwidth: {bandwidth}")
-    if compute and compute != bandwidth:
-        only = "peak operations per second only from user settings"
-        yield as_sentence(
-            f"{only if device.stated_flops_per_s else 'no peak operations per second'}: {compute}"
-        )
+    causes = dict.fromkeys(filter(None, (device.bandwidth_reason, device.compute_reason)))
+    for cause in causes:
+        yield as_sentence(f"Roofline incomplete: {cause}")
     if engine.layers["latency_ms"].count() < FLOOR_LAYERS and points["bound"].notna().any():
         yield f"Launch-bound layers count as latency-bound (needs ≥ {FLOOR_LAYERS} timed layers)."
-    gaps = [entry for entry in roofline_gaps(engine).items() if entry[0] not in (bandwidth, compute)]
+    gaps = [(reason, count) for reason, count in roofline_gaps(engine).items() if reason not in causes]
     for reason, count in gaps[:_MOST_REASONS]:
         yield as_sentence(f"{plural(count, 'layer')}: {reason}")
-    if rest := sum(count for _, count in gaps[_MOST_REASONS:]):
-        yield f"{plural(rest, 'layer')}: other reasons."
     if above := int(points["roof_pct"].gt(100).sum()):
         yield f"{plural(above, 'layer')} above the roof: cached data, a higher clock, or bytes not touched."

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from trex_tui.analysis.options import find_batch, find_flag, timed_log
+from trex_tui.analysis.options import find_batch, timed_log
 from trex_tui.analysis.stability import LEAST_ROWS, OUTLIER_LEAST_PCT, VERDICTS, Stability
 from trex_tui.analysis.timing import (
     ENQUEUE_BOUND,
@@ -39,6 +39,7 @@ _HEADINGS = {"latency": "latency", "compute": "compute", "enqueue": "enqueue", "
 _COPIES = ("h2d", "d2h")
 _STATISTICS = ("min", "median", "mean", "p90", "p95", "p99", "p99.9", "max")
 _LEAST_PCT_SHOWN = 0.01
+_CAUSES = "changing clocks, throttling, a short warm-up, or another process; lock the clocks"
 BATCH = by_key(
     Column("batch", "Batch", "Samples per query.", source="inputs, else options of the run or the build"),
     Column("samples_per_s", "Samples/s", "Samples per second.", "throughput_qps · batch"),
@@ -106,7 +107,7 @@ def performance_sections(engine: Engine) -> Iterator[Section]:
         yield Section("timing", "Performance", sentences=[no_queries(engine)])
     yield from _list_performance(engine)
     if (gap := layer_gap(engine)) is not None:
-        yield Section("gap", "Layers vs. end to end", sentences=list(_describe_gap(engine, gap)), data=gap)
+        yield Section("gap", "Layers vs. end to end", sentences=list(_describe_gap(gap)), data=gap)
 
 
 def _list_performance(engine: Engine, batch: tuple[int | None, str] | None = None) -> Iterator[Section]:
@@ -217,28 +218,17 @@ def _describe_stability(run: Stability) -> Iterator[str]:
         yield f"{plural(run.rows, 'row')}: too few for drift and spread (need {LEAST_ROWS})."
     spread = run.windows_range_pct
     if run.verdict == "stable" and spread is not None:
-        shown = f"{spread:.2g}" if spread >= _LEAST_PCT_SHOWN else f"less than {_LEAST_PCT_SHOWN}"
-        yield (
-            f"Medians of ten windows agree within {shown} %."
-            if spread
-            else "The medians of ten windows are equal."
-        )
+        yield f"Medians of ten windows agree within {max(spread, _LEAST_PCT_SHOWN):.2g} %."
     if levels := run.levels:
         yield (
             f"{levels.low_share_pct:.0f} % of the rows are around {levels.low_ms:.4g} ms, the others around "
-            f"{levels.high_ms:.4g} ms ({levels.apart_pct:.1f} % apart). Probably two clock states; lock the clocks."
+            f"{levels.high_ms:.4g} ms ({levels.apart_pct:.1f} % apart): probably two clock states; lock the clocks."
         )
     if (drift := run.drift) and drift.is_significant:
-        yield (
-            f"The latency {'rises' if drift.change_ms > 0 else 'falls'} by {abs(drift.change_ms):.3g} ms "
-            f"({abs(drift.change_pct):.1f} %) from the first to the last third of the run. Possible causes: warm-up, "
-            "changing clocks, throttling. Lock the clocks."
-        )
+        change = f"{'rises' if drift.change_ms > 0 else 'falls'} by {abs(drift.change_ms):.3g} ms"
+        yield f"The latency {change} ({abs(drift.change_pct):.1f} %) over the run: {_CAUSES}."
     elif run.verdict == "spread":
-        yield (
-            f"Medians of ten windows differ by {spread:.2g} %. Possible causes: changing clocks, throttling, another "
-            "process. Lock the clocks."
-        )
+        yield f"Medians of ten windows differ by {spread:.2g} %: {_CAUSES}."
     if (outliers := run.outliers) and outliers.large:
         yield (
             f"{outliers.large}/{plural(run.rows, 'row')} are outliers (≥ {OUTLIER_LEAST_PCT:.0f} %), max "
@@ -252,39 +242,41 @@ def _describe_stability(run: Stability) -> Iterator[str]:
 def _describe_limits(engine: Engine, facts: TimingFacts) -> Iterator[str]:
     """Yield what limits the run beside the GPU's own work."""
     if facts.enqueue_ratio is None:
-        yield f"Enqueue/compute ratio unknown: {facts.unknown['enqueue_ratio']}."
-    elif facts.is_enqueue_bound and is_enqueue_blocked(engine):
-        share = 100 * facts.enqueue_ratio
-        yield f"Enqueue: {share:.0f} % of the compute time, too long for launches: the host waits in it."
-    elif facts.is_enqueue_bound:
-        remedy = "shorten the host's work" if facts.uses_cuda_graph else "a CUDA graph may help"
-        limit = f"limit {100 * ENQUEUE_BOUND:.0f} %"
-        yield f"Enqueue-bound: {100 * facts.enqueue_ratio:.0f} % of the compute time ({limit}); {remedy}."
+        yield f"Unknown: {facts.unknown['enqueue_ratio']}."
     else:
-        graph = " (launch of a CUDA graph)" if facts.uses_cuda_graph else ""
+        verdict = "not limiting"
+        if facts.is_enqueue_bound and is_enqueue_blocked(engine):
+            verdict = "too long for launches: the host waits in it"
+        elif facts.is_enqueue_bound:
+            remedy = "shorten the host's work" if facts.uses_cuda_graph else "a CUDA graph may help"
+            verdict = f"limiting from {100 * ENQUEUE_BOUND:.0f} % on; {remedy}"
         below = "at most " if facts.is_enqueue_below_resolution else ""
-        yield f"Enqueue{graph}: {below}{100 * facts.enqueue_ratio:.2g} % of the compute time, not limiting."
+        yield f"{below}{100 * facts.enqueue_ratio:.2g} % of the compute time, {verdict}."
     for is_bound, way in ((facts.is_h2d_bound, "host-to-device"), (facts.is_d2h_bound, "device-to-host")):
         if is_bound:
             yield f"Bound by {way} copies, which take as long as the compute."
     if facts.transfers_pct:
         yield f"Copies take {facts.transfers_pct:.1f} % of the latency."
-    elif facts.transfers_pct is not None:
-        yield "No copy time: data transfers were off or too short."
     if facts.gpu_idle_pct is not None:
         yield f"The GPU idles {facts.gpu_idle_pct:.1f} % of the run between queries."
 
 
-def _describe_gap(engine: Engine, gap: LayerGap) -> Iterator[str]:
-    if gap.ratio is None or gap.latency_ms is None:
-        yield f"Layer sum {gap.sum_average_ms:.4g} ms; end-to-end latency unknown: {gap.unknown['ratio']}."
-    else:
-        sides = f"Layer sum {gap.sum_average_ms:.4g} ms vs. median latency {gap.latency_ms:.4g} ms"
-        yield f"{sides} ({100 * gap.ratio:.1f} %)."
-    if gap.direction == "layers":
-        yield from _describe_overhead(engine, gap)
-    elif gap.direction == "end to end":
-        yield from _describe_rest(gap)
+def _describe_gap(gap: LayerGap) -> Iterator[str]:
+    whole = f"unknown ({gap.unknown.get('ratio')})"
+    if gap.ratio is not None and gap.latency_ms is not None:
+        whole = f"{gap.latency_ms:.4g} ms ({100 * gap.ratio:.1f} %)"
+    yield f"Layer sum {gap.sum_average_ms:.4g} ms vs. median latency {whole}."
+    overhead, beyond = gap.overhead_us_per_layer, gap.compute_difference_ms
+    if gap.direction == "layers" and overhead is not None and overhead > 0:
+        usual = f" (usually at most {USUAL_OVERHEAD_US[1]:.0f}: other clocks?)" * (
+            overhead > USUAL_OVERHEAD_US[1]
+        )
+        yield f"Profiling overhead: {overhead:.1f} µs/layer{usual} over {plural(gap.layers_timed, 'layer')}."
+    if gap.direction == "end to end" and gap.copies_ms:
+        yield f"The latency includes {gap.copies_ms:.4g} ms of copies, which are not layers."
+    if gap.direction == "end to end" and beyond is not None and beyond < 0:
+        causes = "launch gaps, host waits, loops, or work outside the layers"
+        yield f"The compute time exceeds the layer sum by {-beyond:.4g} ms: {causes}."
     if gap.streams and gap.streams > 1:
         yield f"{gap.streams} streams: the sum contains neither their overlap nor waits between streams."
     if gap.layers_left_out:
@@ -294,26 +286,3 @@ def _describe_gap(engine: Engine, gap: LayerGap) -> Iterator[str]:
     if gap.on_grid_pct is not None and gap.on_grid_pct >= GRID_SHARE_PCT:
         step = f"{1000 * EVENT_GRID_MS:.3f} µs, the timer's step"
         yield f"{gap.on_grid_pct:.0f} % of the layer times are multiples of {step}."
-
-
-def _describe_overhead(engine: Engine, gap: LayerGap) -> Iterator[str]:
-    """Yield why the layers take longer than the queries."""
-    overhead = gap.overhead_us_per_layer
-    if overhead is not None and overhead > 0:
-        yield f"Profiling overhead: {overhead:.1f} µs/layer over {plural(gap.layers_timed, 'layer')}."
-        if overhead > USUAL_OVERHEAD_US[1]:
-            usual = f"More than {USUAL_OVERHEAD_US[1]:.0f} µs/layer is unusual"
-            yield f"{usual}: other clocks, or a profile without a CUDA graph."
-    if find_flag(engine, "cuda_graph"):
-        yield "The timing run uses a CUDA graph, which removes gaps between layers."
-
-
-def _describe_rest(gap: LayerGap) -> Iterator[str]:
-    """Yield what of the queries is not in the layers."""
-    if gap.copies_ms and gap.difference_ms is not None:
-        yield f"The latency includes {gap.copies_ms:.4g} ms of copies, which are not layers."
-    beyond = gap.compute_difference_ms
-    if beyond is not None and beyond < 0:
-        untimed = "layers without a profile time, " if gap.layers_left_out else ""
-        causes = f"{untimed}launch gaps, host waits, loops, or work outside the layers"
-        yield f"The compute time exceeds the layer sum by {-beyond:.4g} ms: {causes}."
