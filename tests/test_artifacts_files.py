@@ -56,6 +56,7 @@ from trex_tui.artifacts.write import (
     write_atomically,
     write_output,
 )
+from trex_tui.cli.main import main
 from trex_tui.errors import ARCHIVES, ArtifactError, Severity, TrexError
 
 CASES = ARTIFACTS.parent / "cases"
@@ -695,3 +696,12 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
                 reader(path)
         with contextlib.suppress(ArtifactError):
             find_sets(path)
+
+
+@pytest.mark.parametrize("layers", ["[]", "[1, null]"])
+def test_layer_information_without_layers_is_an_error(tmp_path, layers, capsys):
+    (tmp_path / "net.graph.json").write_text(f'{{"Layers": {layers}, "Bindings": ["x"]}}')
+    for command in ("summary", "layers", "engines"):
+        code = main([command, str(tmp_path)])
+        said = capsys.readouterr()
+        assert (code, "lists no layers" in said.err + said.out) == (0 if command == "engines" else 2, True)

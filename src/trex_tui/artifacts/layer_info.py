@@ -47,7 +47,7 @@ def read_layer_info(path: Path) -> LayerInfo:
     """Read one layer-info file.
 
     Raises:
-        ArtifactError: The file is not JSON, or has no list of layers.
+        ArtifactError: The file is not JSON, or lists no layers.
     """
     notes: list[Note] = []
     root = _parse(read_text(path, notes), path)
@@ -61,7 +61,10 @@ def read_layer_info(path: Path) -> LayerInfo:
 
     raw: list[Any] = root["Layers"]
     names_only = bool(raw) and all(isinstance(entry, str) for entry in raw)
-    layers = [_check_layer(entry, index, note) for index, entry in enumerate(raw)]
+    checked = [_check_layer(entry, index, note) for index, entry in enumerate(raw)]
+    layers = tuple(layer for layer in checked if layer is not None)
+    if not layers:
+        raise ArtifactError(path, "lists no layers; export it again with --exportLayerInfo")
     if names_only:
         note("", NAMES_ONLY)
     io_tensors = _list_tensors(root.get("I/O Tensors"), note)
@@ -69,7 +72,7 @@ def read_layer_info(path: Path) -> LayerInfo:
         str(tensor["Name"]) for tensor in io_tensors
     )
     return LayerInfo(
-        layers=tuple(layer for layer in layers if layer is not None),
+        layers=layers,
         bindings=bindings,
         io_tensors=io_tensors,
         names_only=names_only,
