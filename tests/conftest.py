@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gc
-import json
 import os
-import re
 import signal
 import sys
 from itertools import count
@@ -17,18 +15,8 @@ from hypothesis import settings
 
 from helpers import ARTIFACTS, examples
 
-_KEPT = (
-    "HOME",
-    "PATH",
-    "LANG",
-    "TERM",
-    "TMPDIR",
-    "USER",
-    "CI",
-    "LD_LIBRARY_PATH",
-    "PYTHONPATH",
-    "VIRTUAL_ENV",
-)
+_KEPT = ("HOME", "PATH", "LANG", "TERM", "TMPDIR", "USER", "CI")
+_KEPT += ("LD_LIBRARY_PATH", "PYTHONPATH", "VIRTUAL_ENV")
 _KEPT_PREFIXES = ("COV_", "COVERAGE_", "HYPOTHESIS_", "PYENV_", "PYTEST_", "UPDATE_GOLDENS")
 _KEPT_PREFIXES += ("TREX_TUI_ARTIFACTS", "TREX_TUI_RANDOM_", "TREX_TUI_REPLAY", "TREX_TUI_THOROUGH")
 
@@ -60,43 +48,12 @@ settings.register_profile("ci", deadline=None, max_examples=examples(80), derand
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 _HOMES = count()
-_ABSENT = re.compile(r"\bno (real|reference|logs?|help text|/)|the real logs|recorded engines")
-"""Reasons for skipping what needs ../shared."""
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what runs the app in Textual's pilot, and of the tests that lack artifacts keep one for each file."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.name.startswith("test_app_"):
+        if item.path.name.startswith("test_screen_"):
             item.add_marker("screens")
-    if ARTIFACTS.is_dir():
-        return
-    seen: set[Path] = set()
-    dropped = [
-        item for item in items if _needs_artifacts(item) and (item.path in seen or seen.add(item.path))
-    ]
-    if dropped:
-        items[:] = [item for item in items if item not in set(dropped)]
-        config.hook.pytest_deselected(items=dropped)
-
-
-def pytest_report_header() -> str | None:
-    """State what is left out."""
-    if ARTIFACTS.is_dir():
-        return None
-    return (
-        f"no artifacts at {ARTIFACTS}: of the tests that need them, one for each file is reported as skipped"
-    )
-
-
-def _needs_artifacts(item: pytest.Item) -> bool:
-    if {"artifacts", "trex_reference", "trex_formats"} & set(getattr(item, "fixturenames", ())):
-        return True
-    marks = [*item.iter_markers("skipif"), *item.iter_markers("skip")]
-    return any(
-        (mark.name == "skip" or mark.args[0]) and _ABSENT.search(str(mark.kwargs.get("reason")))
-        for mark in marks
-    )
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -129,25 +86,6 @@ def artifacts() -> Path:
     if not ARTIFACTS.is_dir():
         pytest.skip(f"no real artifacts at {ARTIFACTS}; set TREX_TUI_ARTIFACTS")
     return ARTIFACTS
-
-
-def _reference(name: str) -> Any:
-    path = ARTIFACTS.parent / "reference" / name
-    if not path.is_file():
-        pytest.skip(f"no reference values at {path}")
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-@pytest.fixture(scope="session")
-def trex_reference() -> dict[str, Any]:
-    """What trex 0.2.1 computes for some of the real artifacts, by path prefix."""
-    return _reference("trex-reference.json")["engines"]
-
-
-@pytest.fixture(scope="session")
-def trex_formats() -> list[dict[str, Any]]:
-    """What trex 0.2.1 makes of every format string it knows."""
-    return _reference("trex-format-table.json")["formats"]
 
 
 @pytest.fixture(scope="session")

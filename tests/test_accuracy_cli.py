@@ -87,17 +87,6 @@ class TestEngines:
         assert accuracy(*NAMES, "--samples", "2", "--seed", "5", "--force") == 0
         assert json.loads((here / "int8.accuracy/output_diff.json").read_text()) == document
 
-    def test_in_the_list_of_engines(self, here: Path, capsys) -> None:
-        assert main(["capture", "--onnx", "net.onnx", "--outdir", "set"]) == 0
-        write_engine(here / "set/net.engine", step=INT8_STEP)
-        assert accuracy("--ref", "fp32.engine", "--test", "set/net.engine") == 0
-        capsys.readouterr()
-        assert main(["engines", "set", "--json"]) == 0
-        (row,) = json.loads(capsys.readouterr().out)["rows"]
-        (output,) = json.loads((here / "set/net.accuracy/output_diff.json").read_text())["outputs"]
-        assert row["accuracy_max_abs"] == output["max_abs"]
-        assert row["accuracy_cosine"] == output["cosine"]
-
     def test_given_inputs(self, here: Path, capsys) -> None:
         values = np.random.default_rng(1).uniform(-1, 1, (3, 1, 8, 4, 4)).astype("f4")
         for number, one in enumerate(values):

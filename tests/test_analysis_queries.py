@@ -58,18 +58,6 @@ SEEN = {
     "mobilenet-qat-TITANRTX/mobilenet.qat": ("outliers", 0.09),  # bursts of +7 %; single rows up to +67 %
     "mobilenet-qat-8.4EA/mobilenet.qat": ("outliers", 0.17),  # bursts up to +345 %
 }
-# Σ/latency, overhead in µs a layer, iterations, share of times on the timer's grid.
-GAPS = {
-    "alexnet_fp16": (1.058, 2.04, 14590, 0),
-    "resnet18_fp16": (1.313, 3.47, 21071, 0),
-    "resnet-A100/fp16/resnet": (1.179, 6.19, 1, 100),
-    "resnet-A100/fp32/resnet": (1.067, 5.54, 1, 100),
-    "resnet-qat": (1.241, 6.09, 1, 100),
-    "tf-resnet-RTX3090/fp16/resnet": (1.063, 4.14, 1, 85),
-    "tf-resnet-RTX3090/fp32/resnet": (1.019, 3.22, 1, 92),
-    "mobilenet-qat-TITANRTX/mobilenet.qat": (1.339, 1.66, 6610, 0),
-    "mobilenet-qat-8.4EA/mobilenet.qat": (1.444, 2.40, 4216, 0),
-}
 
 
 def engine_of(folder: Path, rows: list[Any] | None = None, metadata: dict[str, Any] | None = None) -> Engine:
@@ -137,22 +125,6 @@ def test_rows_of_another_run_than_the_summary_are_doubtful(tmp_path: Path) -> No
     facts = timing_facts(engine_of(tmp_path, [timing_row(300.0, 0.5)], metadata))
     assert facts is not None
     assert "different runs" in facts.doubt
-
-
-def test_an_impossible_throughput_is_doubtful(tmp_path: Path) -> None:
-    """`--batch=32768` multiplies the count of queries of an explicit-batch engine."""
-    summary = {"Throughput": 178359, "Latency": [195.6, 199.3, 197.3, 197.5, 199.3]}
-    summary["GPU Compute Time"] = [177.6, 181.2, 179.4, 179.6, 181.2]
-    facts = timing_facts(engine_of(tmp_path, metadata={"performance_summary": summary}))
-    assert facts is not None
-    assert "queries at a time, which is impossible" in facts.doubt
-    several = {
-        "performance_summary": summary | {"Throughput": 30.0},
-        "inference_options": {"Inference Streams": 4},
-    }
-    facts = timing_facts(engine_of(tmp_path, metadata=several))
-    assert facts is not None
-    assert facts.doubt == ""
 
 
 @PRINTED
@@ -336,15 +308,3 @@ def test_layers_longer_than_the_latency(tmp_path: Path) -> None:
     assert gap.overhead_us_per_layer == pytest.approx(5.0)
     assert set(gap.unknown) == {"streams"}
     assert gap_of(tmp_path, [0.3, 0.2], 0.501).direction == "equal"
-
-
-@pytest.mark.parametrize("real", real_sets(having=["profile", "timing"], every=True))
-def test_gaps_of_real_sets(real: RealSet) -> None:
-    gap = layer_gap(load_engine(real.paths()))
-    assert gap is not None
-    ratio, overhead, iterations, on_grid = GAPS[real.name]
-    assert gap.ratio == pytest.approx(ratio, abs=0.0006)
-    assert gap.overhead_us_per_layer == pytest.approx(overhead, abs=0.006)
-    assert (gap.iterations, gap.on_grid_pct) == (iterations, pytest.approx(on_grid, abs=0.5))
-    assert (gap.direction, gap.copies_ms) == ("layers", 0.0)
-    assert (gap.sum_median_ms is None) is ("8.4EA" in real.name)

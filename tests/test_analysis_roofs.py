@@ -61,20 +61,6 @@ def tera(device: Device, precision: DataType, **how: Any) -> float:
     return (find_peak(device, precision, **how).flops_per_s or math.nan) / 1e12
 
 
-def test_the_old_device_dump() -> None:
-    dump = {"Name": "NVIDIA TITAN RTX", "TotalMemory": 25393561600, "CLOCK_RATE": 2100000, "INTEGRATED": 0}
-    dump |= {"COMPUTE_CAPABILITY_MAJOR": 7, "COMPUTE_CAPABILITY_MINOR": 5, "MULTIPROCESSOR_COUNT": 72}
-    dump |= {"GLOBAL_MEMORY_BUS_WIDTH": 384, "MEMORY_CLOCK_RATE": 7001000}
-    found = device_of_facts(Facts(device_attributes=dump))
-    assert (found.name, found.compute_capability, found.sms) == ("NVIDIA TITAN RTX", "7.5", 72)
-    assert found.peak_bandwidth_bytes_per_s == pytest.approx(672.096e9)
-    assert found.origins["sms"] == "device dump: MULTIPROCESSOR_COUNT"
-    integrated = device_of_facts(Facts(device_attributes={**dump, "INTEGRATED": 1}))
-    assert integrated.bandwidth_reason.startswith("integrated GPU")
-    both = device_of_facts(Facts(device={"SMs": 10}, device_attributes=dump))
-    assert (both.sms, both.clock_ghz) == (10, pytest.approx(2.1))
-
-
 @pytest.mark.parametrize("value", [0, -1, "", "n/a", True, "1.5", math.nan, "1e400", 1e9, []])
 def test_implausible_values_are_unknown(value: Any) -> None:
     found = device(sms=value)

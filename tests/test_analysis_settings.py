@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from helpers import ARTIFACTS, layer, real_sets, tensor, write_graph, write_json
+from helpers import ARTIFACTS, layer, tensor, write_graph, write_json
 from trex_tui.analysis.options import (
     BUILD_SETTINGS,
     RUN_SETTINGS,
@@ -156,16 +156,3 @@ def test_batches(
     tmp_path: Path, log: str, metadata: dict[str, Any] | None, shape: tuple[int, ...], expected: Any
 ) -> None:
     assert find_batch(engine_of(tmp_path, log, metadata=metadata, shape=shape)) == expected
-
-
-@pytest.mark.parametrize("real", real_sets(having=["build_metadata"]))
-def test_settings_of_real_sets(real: Any) -> None:
-    """No value of a real file is of an unknown form, and none is lost."""
-    engine = load_engine(real.paths())
-    stated = real.json("build_metadata")["build_options"]
-    table = build_settings(engine)
-    known = {label: text for label, text in stated.items() if text is not None}
-    assert {option.label for option in table} <= set(build_run(engine).options)
-    for key, text in (("precision", "Precision"), ("refit", "Refit"), ("sparsity", "Sparsity")):
-        if text in known and build_run(engine).options[text]:
-            assert key in {option.key for option in table}

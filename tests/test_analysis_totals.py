@@ -136,14 +136,6 @@ def test_an_unknown_size_makes_the_peak_a_lower_bound() -> None:
     )
 
 
-def test_a_constant_of_several_layers_counts_once() -> None:
-    """As the time steps of an LSTM use the same weights."""
-    matrix = [tensor("x", 4, 8), tensor("w", 8, 4)]
-    engine = engine_of([layer("g", "gemm", matrix, [tensor(name, 4, 4)]) for name in ("a", "b", "y")])
-    assert engine.layers["weights_bytes"].tolist() == [64, 64, 64]
-    assert memory_facts(engine).weights_bytes == 64
-
-
 @pytest.mark.parametrize("real", real_sets(having=["graph"]))
 def test_memory_of_real_engines(real: RealSet) -> None:
     engine = load_engine(real.path("graph"))

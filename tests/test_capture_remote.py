@@ -97,19 +97,6 @@ class TestComingBack:
 
 @pytest.mark.parametrize("shell", SHELLS)
 class TestScripts:
-    def test_run(self, shell: str, tmp_path: Path) -> None:
-        (tmp_path / "keeper").touch()
-        script = "echo o1; echo e1 >&2; echo o2; kill -9 $$"
-        argv = sh(shell, remote.RUN, "w", str(tmp_path), "50", "/bin/sh", "-c", script)
-        with subprocess.Popen(
-            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        ) as process:
-            assert process.stdout is not None
-            assert process.stderr is not None
-            assert process.stdout.read() == b"o1\ne1\no2\n"
-            assert process.stderr.read() == b"w 137 0\n"
-        assert process.returncode == 0
-
     @pytest.mark.parametrize("how", ["hang", "stubborn"])
     def test_life_line(self, shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
         """Its input ends: so does what runs, politely or not."""

@@ -11,7 +11,6 @@ import pytest
 
 from capture_bench import Bench
 from fake_trtexec import ENDS, calls
-from fake_trtexec.kit import is_running
 from helpers import some
 from trex_tui.capture.plan import RunPlan
 from trex_tui.capture.process import ProcessOutcome
@@ -126,21 +125,6 @@ class TestOddities:
         result = bench.capture()
         assert result.passed
         assert any(remark in text for text in result.remarks)
-
-    def test_a_child_left_behind(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-        bench.programs("10.4.0")
-        pid_file = bench.place / "child"
-        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "child@build")
-        monkeypatch.setenv("FAKE_TRTEXEC_CHILD", str(pid_file))
-        result = bench.capture(grace_s=0.05)
-        assert result.passed
-        assert any("left 1 process behind; it was ended" in one for one in result.remarks)
-        assert not is_running(int(pid_file.read_text()))
-        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "child,crash@profile")
-        result = bench.capture(grace_s=0.05, force=True)
-        assert not result.passed
-        assert len(result.remarks) == len(set(result.remarks)), "said once, though both runs did it"
-        assert any("left 1 process behind" in one for one in result.remarks)
 
     def test_timeout(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
         bench.programs("10.4.0")

@@ -63,14 +63,6 @@ def test_an_unknown_value_is_a_group_of_its_own(capsys: pytest.CaptureFixture[st
     assert {row["engine"] for row in rows} == {"trt8.6.0_exportLayerInfo_names_only", "resnet-qat"}
 
 
-def test_short_names_attributes_and_top(capsys: pytest.CaptureFixture[str]) -> None:
-    document = json.loads(output(capsys, QAT, "--by", "prec,attr.HasBias,groups", "--top", "2", "--json"))
-    assert document["by"] == ["precision", "attr.HasBias", "groups"]
-    assert len(document["engines"][0]["groups"]) == 2
-    whole = json.loads(output(capsys, QAT, "--by", "name", "--json"))["engines"][0]["groups"]
-    assert len(whole) > 5, "without --top all groups are shown"
-
-
 @pytest.mark.parametrize(
     ("by", "message"),
     [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import resource
 import shutil
 from pathlib import Path
 
@@ -111,21 +110,6 @@ def test_json_states_damaged_files_of_no_engine(
     form = [] if more[:1] == ["--format"] else ["--json"]
     assert main([name, *paths, *more, *form]) == 0
     assert any("other.graph.json" in file for file in errors_in(json.loads(capsys.readouterr().out)))
-
-
-def test_a_result_is_not_written_without_its_companion_and_no_companion_without_its_result(
-    broken: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The companion is short enough for a full disk, the result is not."""
-    _, hard = limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
-    try:
-        code = main(["layers", str(broken), "-o", str(tmp_path / "x.csv")])
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert code == 2
-    assert "x.csv cannot be written: File too large" in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["broken"]
 
 
 def test_a_damaged_file_is_not_called_missing_in_a_comparison(

@@ -49,27 +49,6 @@ def test_paths_are_relative_to_the_callers_directory(tmp_path: Path, environment
         assert done.stdout.splitlines()[1:] == ["open", str(REPOSITORY / "sample_artifacts" / "alexnet")]
 
 
-def test_tests_of_the_callers_directory(tmp_path: Path, environment: str) -> None:
-    """They run in the repository; only what is a path of the caller changes."""
-    python = Path(environment) / "bin" / "python"
-    python.write_text('#!/bin/sh\npwd\nfor argument; do echo "$argument"; done\n')
-    python.chmod(0o755)
-    for extra in ("test", "dev"):
-        (Path(environment) / f".installed-{extra}").touch()
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "my test.py").touch()
-    words = ["my test.py", "./my test.py::test_a", "tests/test_cli.py", "-k", "docs", "-x"]
-    done = dev(tmp_path, "test", *words, TREX_TUI_VENV=environment)
-    here = tmp_path.resolve()
-    assert done.stdout.splitlines() == [
-        *(str(REPOSITORY), "-m", "pytest"),
-        *(f"{here}/my test.py", f"{here}/./my test.py::test_a"),
-        *words[2:],
-    ]
-    done = dev(tmp_path, "bench", TREX_TUI_VENV=environment)
-    assert done.stdout.splitlines() == [str(REPOSITORY), "benchmarks/measure.py"]
-
-
 def test_help_is_a_result(tmp_path: Path) -> None:
     for option in ("-h", "--help", "help"):
         done = dev(tmp_path, option)

@@ -9,7 +9,6 @@ import pytest
 
 from helpers import ARTIFACTS, layer, tensor, write_graph, write_json
 from trex_tui.api import load_engine
-from trex_tui.artifacts.kinds import FileKind
 from trex_tui.engine.model import Engine
 from trex_tui.errors import ArtifactError, Severity, TrexError
 from trex_tui.frames import plain_rows, plain_values
@@ -26,19 +25,6 @@ def _notes(engine: Engine, severity: Severity) -> list[str]:
 
 def _row(name: str, average: float) -> dict[str, object]:
     return {"name": name, "timeMs": 10 * average, "averageMs": average, "medianMs": average}
-
-
-def test_damage_of_one_file_costs_that_file(tmp_path: Path) -> None:
-    write_graph(tmp_path / "n.graph.json", [layer("a")])
-    (tmp_path / "n.profile.json").write_text('[{"count": 1}, {"name": "a", "timeMs"', encoding="utf-8")
-    (tmp_path / "n.timing.json").write_text("[]", encoding="utf-8")
-    engine = load_engine(tmp_path)
-    assert len(engine) == 1
-    assert not engine.has_profile
-    assert engine.queries.empty
-    assert FileKind.PROFILE in engine.files
-    damaged = {note.file.name for note in engine.notes if note.severity is Severity.ERROR and note.file}
-    assert "n.profile.json" in damaged
 
 
 def test_a_profile_alone(tmp_path: Path) -> None:

@@ -34,17 +34,6 @@ def rows_of_runs(text: str) -> list[list[str]]:
     return [re.split(r" {2,}", line) for line in lines]
 
 
-def test_summary_lists_the_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["summary", str(three_runs(tmp_path / "x.profile.json"))]) == 0
-    rows = rows_of_runs(capsys.readouterr().out)
-    assert [row[1:] for row in rows] == [
-        ["Run", "Shown", "Layers", "Iterations", "Sum ms"],
-        ["1", "no", "2", "1 013", "1.0000"],
-        ["2", "no", "2", "477", "2.0000"],
-        ["3", "yes", "2", "15", "80.0000"],
-    ]
-
-
 BATCHES = (1, 8, 64)
 QPS = (500.5, 222.25, 31.5)
 

@@ -86,13 +86,3 @@ def test_diff_with_a_log_without_layers(tmp_path: Path, capsys: pytest.CaptureFi
     assert "B against A: +1.0000 ms (+100.00 %) by printed medians, noise unknown" in out
     assert "No layers known." in out
     assert "No differences" not in out
-
-
-def test_parts_that_a_log_does_not_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A log of the Python API has no options: naming a build log as the remedy would mislead."""
-    line = "[08/12/2023-10:00:00] [TRT] [I] Total Activation Memory: 22118400"
-    (tmp_path / "net.build.log").write_text(f"{line}\n")
-    assert main(["summary", str(tmp_path)]) == 0
-    out = capsys.readouterr().out
-    assert "Builder\nNot stated in the log (trtexec prints it)." in out
-    assert "Run\nNot stated (needs a profile log or profile metadata)." in out

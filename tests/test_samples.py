@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from pathlib import Path
@@ -81,16 +80,6 @@ def test_every_command_opens_every_set(command: str, folder: str, capsys: pytest
     options = ["--fail-on", "never"] if command == "lint" else []
     assert main([command, str(SAMPLES / folder), *options]) == 0
     assert capsys.readouterr().out
-
-
-def test_build_log(capsys: pytest.CaptureFixture[str]) -> None:
-    (path,) = (SAMPLES / "build-log").iterdir()
-    lines = gzip.decompress(path.read_bytes()).decode().count("\n")
-    assert main(["build-log", str(SAMPLES / "build-log")]) == 0
-    out = capsys.readouterr().out
-    assert f"{lines} lines" in out
-    assert re.search(r"TensorRT +10\.16\.1", out)
-    assert "NVIDIA H100 PCIe" in out
 
 
 def test_damage_is_stated(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,33 +16,25 @@ FORMATS = "Half(2048,1:8,64,2) -> Half(8192,1:8,256,8)"
 KERNELS = {"0x00000000000000a1": "sm75_xmma_small", "0x00000000000000a2": "sm75_xmma_large"}
 
 
-def heading(formats: str) -> str:
-    return f"*************** Autotuning format combination: {formats} ***************"
+HEADING = f"""\
+=============== Computing costs for
+*************** Autotuning format combination: {FORMATS} ***************
+"""
+"""Of an equal layer the log has no more: its formats, without a name or a runner."""
 
 
-def timed_layer(name: str, formats: str, times: dict[str, float]) -> list[str]:
+def timed_layer(name: str, times: dict[str, float]) -> str:
     """A layer that the builder times."""
     best = min(times, key=times.__getitem__)
-    lines = [
-        "=============== Computing costs for ",
-        heading(formats),
-        f"--------------- Timing Runner: {name} (CaskConvolution)",
-    ]
-    for value, time in times.items():
-        lines += [
-            f"{name} Set Tactic Name: {KERNELS[value]} Tactic: {value}",
-            f"Tactic: {value} Time: {time}",
-        ]
-    return [
-        *lines,
-        f"Fastest Tactic: {best} Time: {times[best]}",
-        f">>>>>>>>>>>>>>> Chose Runner Type: CaskConvolution Tactic: {best}",
-    ]
-
-
-def equal_layer(formats: str) -> list[str]:
-    """What the log has of an equal layer: its formats, without a name or a runner."""
-    return ["=============== Computing costs for ", heading(formats)]
+    trials = "".join(
+        f"{name} Set Tactic Name: {KERNELS[value]} Tactic: {value}\nTactic: {value} Time: {time}\n"
+        for value, time in times.items()
+    )
+    return f"""\
+{HEADING}--------------- Timing Runner: {name} (CaskConvolution)
+{trials}Fastest Tactic: {best} Time: {times[best]}
+>>>>>>>>>>>>>>> Chose Runner Type: CaskConvolution Tactic: {best}
+"""
 
 
 def listed(name: str, value: str, inputs: str, outputs: str) -> str:
@@ -56,11 +48,11 @@ LAYERS = [
 ]
 
 
-def write_log(path: Path, tuned: list[str], layers: list[str]) -> Path:
+def write_log(path: Path, tuned: str, layers: list[str]) -> Path:
     banner = "TensorRT.trtexec [TensorRT v8203] # trtexec --onnx=net.onnx --fp16 --verbose"
     lines = [
         f"&&&& RUNNING {banner}",
-        *(f"{STAMP} {line}" for line in tuned),
+        *(f"{STAMP} {line}" for line in tuned.splitlines()),
         f"{STAMP} Formats and tactics selection completed in 1.5 seconds.",
         f"{STAMP} Engine Layer Information:",
         *layers,
@@ -95,7 +87,7 @@ def build_document(capsys: pytest.CaptureFixture[str], log: Path) -> dict[str, A
 def test_an_equal_layer_has_the_timings_of_the_first(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tuned = [*timed_layer("conv_1", FORMATS, TIMES), *equal_layer(FORMATS)]
+    tuned = timed_layer("conv_1", TIMES) + HEADING
     document = build_document(capsys, write_log(tmp_path / "net.build.log", tuned, LAYERS))
     first, second = document["layers"]
     assert (first["reused_from"], second["reused_from"]) == (None, "conv_1")
@@ -121,28 +113,16 @@ def test_an_equal_layer_has_the_timings_of_the_first(
 def test_another_tactic_shape_type_or_layout_is_another_layer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], other: str
 ) -> None:
-    tuned = timed_layer("conv_1", FORMATS, TIMES)
+    tuned = timed_layer("conv_1", TIMES)
     document = build_document(capsys, write_log(tmp_path / "net.build.log", tuned, [LAYERS[0], other]))
     assert document["layers"][1]["reused_from"] is None
     assert document["layers"][1]["chosen"] is None
 
 
-def test_two_timings_of_equal_formats_are_uncertain(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    tuned = [
-        *timed_layer("conv_1", FORMATS, TIMES),
-        *timed_layer("conv_3", FORMATS, {key: 2 * time for key, time in TIMES.items()}),
-    ]
-    layers = [*LAYERS, LAYERS[0].replace("conv_1", "conv_3")]
-    document = build_document(capsys, write_log(tmp_path / "net.build.log", tuned, layers))
-    assert [layer["formats_are_certain"] for layer in document["layers"]] == [True, False, True]
-
-
 def test_layers_of_other_attributes_are_not_equal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Kernel sizes are stated by the layer information alone: the engine of a set, which lint asks."""
     near = {**TIMES, "0x00000000000000a2": 0.0201}
-    write_log(tmp_path / "net.build.log", timed_layer("conv_1", FORMATS, near), LAYERS)
+    write_log(tmp_path / "net.build.log", timed_layer("conv_1", near), LAYERS)
     for kernel, layers in (([3, 3], [0, 1]), ([1, 1], [0])):
         raw = [inspected("conv_1", [3, 3]), inspected("conv_2", kernel)]
         write_graph(tmp_path / "net.graph.json", raw, ["x", "a", "b", "c"])
@@ -157,7 +137,7 @@ def test_a_result_of_the_timing_cache_has_the_contenders_of_the_equal_layer(
 ) -> None:
     inputs, outputs = FORMATS.split(" -> ")
     cached = f"conv_2 [{inputs} -> {outputs}] got cached result: CaskConvolution, tactic 0x00000000000000a1, 0.02 ms"
-    tuned = [*timed_layer("conv_1", FORMATS, TIMES), cached]
+    tuned = timed_layer("conv_1", TIMES) + cached
     document = build_document(capsys, write_log(tmp_path / "net.build.log", tuned, LAYERS))
     second = document["layers"][1]
     assert second["second"]["name"] == "sm75_xmma_large"

@@ -72,21 +72,6 @@ def ready() -> None:
             pipe.write(f"ready {os.getpid()}\n")
 
 
-def leave_child() -> None:
-    """A child that holds the output open, ignores SIGTERM, and would live on; it dies with the pipe of the test."""
-    code = (
-        "import signal, sys; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
-        "sys.stdout.write('child up\\n'); sys.stdout.flush(); signal.pause()"
-    )
-    import subprocess
-
-    child = subprocess.Popen([sys.executable, "-S", "-E", "-c", code])
-    path = os.environ.get("FAKE_TRTEXEC_CHILD")
-    if path:
-        with open(path, "w") as file:  # noqa: PTH123
-            file.write(str(child.pid))
-
-
 # Name -> lines of the parser or builder. Afterwards trtexec gives up in its usual three lines.
 BUILD_ERRORS = {
     "bad_onnx": ("ModelImporter.cpp:688: Failed to parse ONNX model from file: {onnx}!",),

@@ -74,8 +74,6 @@ def run(release: Release, log: Log, options: dict[str, list[str]], wrong: Failur
         if "--loadEngine" in options
         else build(release, log, options, wrong)
     )
-    if "child" in wrong:
-        failures.leave_child()
     if "--exportLayerInfo" in options and "no_graph" not in wrong:
         text = exports.graph_text(release, detailed=exports.is_detailed(data))
         exports.write(options["--exportLayerInfo"][-1], text, half="half_graph" in wrong)
