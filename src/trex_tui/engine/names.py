@@ -382,6 +382,8 @@ _MEANINGS = tuple(
             "Layer {n} of the network, which has no name there, of type {of}.",
         ),
         (r"\(Unnamed Layer\* (?P<n>\d+)\)", "Layer {n} of the network, which has no name there."),
+        (r"\[(?:Shape)?HostToDeviceCopy \d+\]$", "Copy from the host to the device."),
+        (r"\[DeviceTo(?:Shape)?HostCopy \d+\]$", "Copy from the device to the host."),
         (r".+ to nvm$", "Copy from the GPU to the DLA."),
         (r".+ from nvm$", "Copy from the DLA to the GPU."),
         (r"(?P<of>.+) copy finish$", "End of the copy of {of} between GPU and DLA."),
@@ -420,13 +422,28 @@ def _describe_name(name: str) -> str:
 def _describe_signs(name: str) -> str:
     """Explain `a + b`, `a || b` and `PWN(…)`."""
     parts = []
-    if (nodes := name.count(" + ") + 1) > 1:
+    products = name.count(" || ") + 1
+    if (nodes := name.count(" + ") + products) > products:
         parts.append(f"{nodes} nodes in one kernel (+)")
-    if (products := name.count(" || ") + 1) > 1:
-        parts.append(f"{products} nodes with one input, side by side (||)")
-    if groups := name.count("PWN("):
+    if products > 1:
+        parts.append(
+            f"{products} {'branches' if nodes > products else 'nodes'} with one input, side by side (||)"
+        )
+    if groups := _count_outer(name):
         parts.append(f"{plural(groups, 'group')} of fused element by element operators (PWN)")
     return f"{join_words(parts)}." if parts else ""
+
+
+def _count_outer(name: str) -> int:
+    """Return the number of `PWN(…)` in a name that are not inside another."""
+    count, is_group = 0, list[bool]()
+    for sign in re.findall(r"PWN\(|[()]", name):
+        if sign == ")":
+            is_group = is_group[:-1]
+            continue
+        count += sign != "(" and not any(is_group)
+        is_group.append(sign != "(")
+    return count
 
 
 def spell_operators(text: str) -> list[str]:

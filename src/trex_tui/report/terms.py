@@ -283,7 +283,7 @@ def explain(query: str) -> list[Term]:
     wanted = normalize(query)
     words = [term for term in list_words() if wanted in map(normalize, (term.name, *term.labels))]
     subject, dot, key = _INDEX.sub("", query).rpartition(".")
-    numbers = _find_numbers(wanted) or _find_numbers(normalize(key))
+    numbers = _find_numbers(wanted) or (_find_numbers(normalize(key)) if key else [])
     numbers = [term for term in numbers if dot and term.subject.startswith(subject)] or numbers
     if numbers or words:
         return [*_without_repetitions(numbers), *words]
