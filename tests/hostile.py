@@ -10,7 +10,6 @@ import io
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -134,72 +133,59 @@ def write_hostile_set(folder: Path, factor: float = 1.0) -> Path:
     return place
 
 
-@dataclass(frozen=True)
-class Command:
-    """A command line on the hostile set, and which judge its output is for.
-
-    Attributes:
-        line: Words; `{set}`, `{other}` and `{log}` are places.
-            form: A key of `JUDGES`.
-    """
-
-    line: str
-    form: str
-
-
-COMMANDS = (
-    Command("summary {set}", "text"),
-    Command("summary --json {set}", "json"),
-    Command("layers {set}", "text"),
-    Command("layers {set} --format csv", "csv"),
-    Command("layers {set} --format md --columns name,kind,tactic,onnx_nodes", "md"),
-    Command("layers {set} --format json", "json"),
-    Command("layers {set} --columns nothing", "text"),
-    Command("lint {set}", "text"),
-    Command("lint {set} --format json", "json"),
-    Command("lint {set} --format md", "md"),
-    Command("lint {set} --format github", "github"),
-    Command("lint {set} --format sarif", "sarif"),
-    Command("diff {set} {other}", "text"),
-    Command("diff {set} {other} --format json", "json"),
-    Command("diff {set} {other} --format csv", "csv"),
-    Command("diff {set} {other} --format md", "md"),
-    Command("diff {set} {other} --format html", "html"),
-    Command("build-log {log}", "text"),
-    Command("build-log {log} --layer log", "text"),
-    Command("build-log {log} --json", "json"),
-    Command("export {set} --format trex-metadata", "metadata"),
-    Command("summary {set} --format md", "md"),
-    Command("summary {set} --format html", "html"),
-    Command("summary {set} --by kind,name --format csv", "csv"),
-    Command("layers {set} --format html", "html"),
-    Command("layers {set} --chart layers", "text"),
-    Command("layers {set} --chart bar --format svg", "svg"),
-    Command("engines {set} {other}", "text"),
-    Command("engines {set} {other} --json", "text"),
-    Command("engines {set} {other} --format html", "text"),
-    Command("report {set} --format html", "html"),
-    Command("report {set} {other} --format html", "html"),
-    Command("report {set} --format md", "md"),
-    Command("report {set} --format json", "json"),
-    Command("times {set}", "text"),
-    Command("memory {set} {other}", "text"),
-    Command("memory {set} {other} --format html", "html"),
-    Command("dla --onnx {model}", "text"),
-    Command("dla --onnx {model} --format md", "md"),
-    Command("precision-risk --onnx {model}", "text"),
-    Command("precision-risk --onnx {model} --format csv", "csv"),
-    Command("precision-risk --onnx {model} --format html", "html"),
-    Command("nsys --trace {trace}", "text"),
-    Command("nsys --trace {trace} --format csv", "csv"),
-    Command("nsys --trace {trace} --format html", "html"),
-    Command("times {set} --json", "text"),  # in which there are no names of layers
-    Command("export {set} -o - --format dot", "text"),
-    Command("export {set} -o - --format svg", "svg"),
-    Command("export {set} -o - --format graphml", "xml"),
-    Command("export {set} -o - --format json", "json"),
-    Command("export {set} -o - --format csv", "csv"),
-    Command("export {set} -o - --format trace", "json"),
+COMMANDS = (  # Words, where `{set}`, `{other}` and `{log}` are places, and a key of `JUDGES`.
+    ("summary {set}", "text"),
+    ("summary --json {set}", "json"),
+    ("layers {set}", "text"),
+    ("layers {set} --format csv", "csv"),
+    ("layers {set} --format md --columns name,kind,tactic,onnx_nodes", "md"),
+    ("layers {set} --format json", "json"),
+    ("layers {set} --columns nothing", "text"),
+    ("lint {set}", "text"),
+    ("lint {set} --format json", "json"),
+    ("lint {set} --format md", "md"),
+    ("lint {set} --format github", "github"),
+    ("lint {set} --format sarif", "sarif"),
+    ("diff {set} {other}", "text"),
+    ("diff {set} {other} --format json", "json"),
+    ("diff {set} {other} --format csv", "csv"),
+    ("diff {set} {other} --format md", "md"),
+    ("diff {set} {other} --format html", "html"),
+    ("build-log {log}", "text"),
+    ("build-log {log} --layer log", "text"),
+    ("build-log {log} --json", "json"),
+    ("export {set} --format trex-metadata", "metadata"),
+    ("summary {set} --format md", "md"),
+    ("summary {set} --format html", "html"),
+    ("summary {set} --by kind,name --format csv", "csv"),
+    ("layers {set} --format html", "html"),
+    ("layers {set} --chart layers", "text"),
+    ("layers {set} --chart bar --format svg", "svg"),
+    ("engines {set} {other}", "text"),
+    ("engines {set} {other} --json", "text"),
+    ("engines {set} {other} --format html", "text"),
+    ("report {set} --format html", "html"),
+    ("report {set} {other} --format html", "html"),
+    ("report {set} --format md", "md"),
+    ("report {set} --format json", "json"),
+    ("times {set}", "text"),
+    ("memory {set} {other}", "text"),
+    ("memory {set} {other} --format html", "html"),
+    ("dla --onnx {model}", "text"),
+    ("dla --onnx {model} --format md", "md"),
+    ("precision-risk --onnx {model}", "text"),
+    ("precision-risk --onnx {model} --format csv", "csv"),
+    ("precision-risk --onnx {model} --format html", "html"),
+    ("nsys --trace {trace}", "text"),
+    ("nsys --trace {trace} --format csv", "csv"),
+    ("nsys --trace {trace} --format html", "html"),
+    ("times {set} --json", "text"),  # in which there are no names of layers
+    ("export {set} -o - --format dot", "text"),
+    ("export {set} -o - --format svg", "svg"),
+    ("export {set} -o - --format graphml", "xml"),
+    ("export {set} -o - --format json", "json"),
+    ("export {set} -o - --format csv", "csv"),
+    ("export {set} -o - --format trace", "json"),
 )
 
 _MAY_ACT = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
@@ -20,8 +19,6 @@ from trex_tui.accuracy.tensors import (
     Samples,
     TensorSpec,
     find_files,
-    hold,
-    to_bytes,
 )
 from trex_tui.analysis.gates import FAILED, parse_gate
 from trex_tui.analysis.outputs import METRICS, add_sums, compare, judge_outputs, measure
@@ -129,25 +126,6 @@ class TestGates:
 
 X = TensorSpec("x", (2, 3), DataType.FP32)
 IDS = TensorSpec("a/ids:0", (4,), DataType.INT64)
-
-
-class TestBytes:
-    @given(st.lists(st.floats(width=32), min_size=1, max_size=8))
-    @settings(max_examples=15)
-    def test_bfloat16_rounds_to_nearest_even(self, values):
-        array = np.array(values, "f4")
-        data = to_bytes(array, DataType.BF16)
-        for place, value in enumerate(values):
-            (bits,) = struct.unpack_from("<H", data, place * 2)
-            (back,) = struct.unpack("<f", struct.pack("<I", bits << 16))
-            if math.isnan(value):
-                assert math.isnan(back)
-                continue
-            (upper,) = struct.unpack("<I", struct.pack("<f", value))
-            low, rest = upper >> 16, upper & 0xFFFF
-            up = rest > 0x8000 or (rest == 0x8000 and low & 1)
-            assert bits == low + up
-            assert hold(array, DataType.BF16)[place] == back
 
 
 def exported(tmp_path, *entries, end="]\n"):

@@ -73,13 +73,9 @@ def test_implausible_values_are_unknown(value: Any) -> None:
     ("name", "capability", "sms", "clock", "memory_mib", "gb_per_s"),
     [
         ("Xavier", 7.2, 8, 1.377, 31920, 136.5),
-        ("Xavier", 7.2, 6, 1.109, 14885, 51.2),
         ("Orin", 8.7, 16, 1.275, 28826, 204.8),
-        ("Orin", 8.7, 8, 0.918, 15523, 102.4),
-        ("Orin", 8.7, 8, 0.624, 7337, 68.3),
         ("Orin", 8.7, 4, 0.625, 3700, 34.1),
         ("NVIDIA Thor", 11.0, 20, 1.049, 125771, 273.0),
-        ("Thor", 10.1, 20, 1.575, 125771, 273.0),
         ("NVIDIA GB10", 12.1, 48, 2.418, 122570, 273.0),
         # No row fits: unknown, not what the driver's clock and width would give.
         ("Orin", 8.7, 8, 0.8, 7620, None),
@@ -106,14 +102,11 @@ def test_bandwidth_of_integrated_gpus(
     ("precision", "tensor_cores", "accumulate", "macs"),
     [
         (FP32, False, None, 128),
-        (FP32, True, None, 128),
         (FP16, True, FP16, 512),
         (FP16, True, FP32, 256),
-        (FP16, True, None, 512),
         (FP16, False, FP32, 128),
         (INT8, True, DataType.INT32, 1024),
         (INT8, False, FP32, 512),
-        (DataType.INT4, True, None, 2048),
     ],
 )
 def test_peaks_of_a_geforce_by_hand(
@@ -123,24 +116,6 @@ def test_peaks_of_a_geforce_by_hand(
     assert peak.flops_per_s == pytest.approx(2 * macs * 30 * 1.425e9)
     assert peak.formula == f"2 × {macs} MACs × 30 SMs × 1.425 GHz"
     assert peak.source
-
-
-@pytest.mark.parametrize(
-    ("name", "capability", "sms", "clock", "precision", "published"),
-    [
-        ("Tesla T4", 7.5, 40, 1.59, FP16, 65),
-        ("NVIDIA A100-SXM4-40GB", 8.0, 108, 1.41, INT8, 624),
-        ("NVIDIA GeForce RTX 3090", 8.6, 82, 1.695, FP16, 71),
-        ("NVIDIA H100 PCIe", 9.0, 114, 1.755, FP16, 756),
-    ],
-)
-def test_published_peaks(
-    name: str, capability: float, sms: int, clock: float, precision: DataType, published: float
-) -> None:
-    found = device(
-        selected_device=name, compute_capability=capability, sms=sms, application_compute_clock_rate=clock
-    )
-    assert tera(found, precision, tensor_cores=True, accumulate=FP32) == pytest.approx(published, rel=0.02)
 
 
 def test_values_of_the_user_win() -> None:
@@ -166,11 +141,9 @@ def test_values_of_the_user_win() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["bandwidth"], "expected key=value"),
         (["bandwith=3"], "unknown key 'bandwith'"),
         (["bandwidth=fast"], "is not a number"),
         (["clock=1425"], "out of range"),
-        (["sms=2.5"], "not whole"),
     ],
 )
 def test_mistakes_of_the_user(options: list[str], message: str) -> None:

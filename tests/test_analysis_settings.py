@@ -97,26 +97,6 @@ def test_settings_of_a_log(tmp_path: Path) -> None:
     assert device_differences(engine) == []
 
 
-def test_values_that_trex_cut_are_not_shown(tmp_path: Path) -> None:
-    options = {"LayerPrecisions": "{conv1", "Precision": "FP32+FP16", "Refit": True, "Input build shape": "x"}
-    run_options = {"Duration": "3s (+ 200ms warm up)", "Inputs": "C"}
-    raw = layer("a", "kgen", [tensor("x", 4)], [tensor("y", 4)])
-    write_graph(tmp_path / "net.graph.json", [raw], ["x", "y"])
-    write_json(tmp_path / "net.build.metadata.json", {"build_options": options})
-    write_json(tmp_path / "net.profile.metadata.json", {"inference_options": run_options})
-    engine = load_engine(tmp_path)
-    table = {option.label: option for option in build_settings(engine)}
-    assert (table["LayerPrecisions"].value, table["LayerPrecisions"].is_cut) == (None, True)
-    assert table["Refit"].value is True
-    run = {option.key or option.label: option for option in run_settings(engine)}
-    assert (run["warmup_ms"].value, run["warmup_ms"].is_default, run["warmup_ms"].is_folded) == (
-        200,
-        True,
-        False,
-    )
-    assert (run["Inputs"].value, run["Inputs"].is_cut) == (None, True)
-
-
 @pytest.mark.parametrize(
     ("words", "stated"),
     [

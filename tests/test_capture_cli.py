@@ -60,7 +60,6 @@ class TestCommand:
         "arguments",
         [
             [],
-            ["--onnx", "a", "--engine", "b"],
             ["--onnx", "net.onnx", "--timeout", "soon"],
             ["--onnx", "net.onnx", "--builder", "nvcc"],
             ["--onnx", "net.onnx", "--duration", "٣"],
@@ -77,13 +76,6 @@ class TestCommand:
         [
             (["--onnx", "absent.onnx"], "absent.onnx does not exist"),
             (["--onnx", "net.onnx", "--", "--saveEngine=x"], "capture sets it"),
-            (["--engine", "net.onnx"], "net.onnx is an ONNX model; build and measure it with --onnx"),
-            (["--onnx", "net.onnx", "--with-engine"], "--with-engine needs --host"),
-            (
-                ["--onnx", "net.onnx", "--builder", "python", "--host", "jet"],
-                "--builder python is for this machine",
-            ),
-            (["--engine", "net.onnx", "--workspace", "0"], "--workspace: only for builds"),
             (
                 ["--onnx", "net.onnx", "--build-only", "--repeat", "2", "--warmup", "0"],
                 "--warmup, --repeat: only for measurements",

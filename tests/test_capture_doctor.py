@@ -150,18 +150,6 @@ class TestServer:
         assert summary(server.look()) == "capture cannot run here: GPU"
 
 
-class TestTrtexec:
-    @pytest.mark.parametrize(
-        ("library", "remedy"),
-        [("libnvdla_compiler.so", "nvidia-l4t-dla-compiler"), ("libnvinfer.so.10", ".bashrc")],
-    )
-    def test_a_missing_library(self, server: Machine, library: str, remedy: str) -> None:
-        text = f"trtexec: error while loading shared libraries: {library}: cannot open shared object file"
-        program(server.root / "usr/src/tensorrt/bin/trtexec", f"#!/bin/sh\necho '{text}' >&2\nexit 127\n")
-        check = server.checks()[0]
-        assert (check.status, library in check.found, remedy in check.remedy) == ("error", True, True)
-
-
 class TestJetson:
     def test_as_it_comes(self, board: Machine) -> None:
         checks = board.checks()

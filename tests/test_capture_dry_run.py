@@ -95,10 +95,7 @@ def test_without_trtexec(here: Bench, capsys: pytest.CaptureFixture[str], versio
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (["--dry-run", "--for", "x"], "not a TensorRT version"),
         (["--dry-run", "--for", "8.0"], "8.2 to 11.1 are known"),
-        (["--dry-run", "--for", "7"], "8.2 to 11.1 are known"),
-        (["--dry-run", "--for", "12.1"], "8.2 to 11.1 are known"),
         (["--dry-run", "--for", "11.1", "--fp16"], "8.0.1 to 10.16 has it"),
         (["--for", "10.4"], "--for needs --dry-run"),
         (["--dry-run", "--trtexec", "/absent"], "or name its version: --dry-run --for 10.4"),
@@ -162,7 +159,6 @@ class TestFailures:
         ("failure", "part"),
         [
             ("unsupported_op", "exit code 1; the output is in results/net/net.engine.build.log"),
-            ("killed", "exit code 137"),
             ("no_engine", "results/net/net.engine was not written"),
             ("no_profile@profile", "results/net/net.profile.json was not written"),
         ],

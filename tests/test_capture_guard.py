@@ -15,7 +15,6 @@ from trex_tui.capture.process import (
     INTERRUPTED,
     ProcessOutcome,
     Stop,
-    _list_group,
     run_process,
 )
 from trex_tui.errors import TrexError
@@ -77,8 +76,6 @@ WAITS = (
     "while True: signal.pause()"
 )
 IGNORES = "[signal.signal(n, signal.SIG_IGN) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]"
-# Ignored before the fork: the child is stubborn from its first moment, whoever gets the processor first.
-FORKS = f"{IGNORES}\nif not os.fork():\n    while True: signal.pause()\nsignal.signal(signal.SIGTERM, signal.SIG_DFL)"
 
 
 def interrupted(tmp_path: Path, before: str, times: int = 1, **more: Any) -> tuple[ProcessOutcome, int]:
@@ -126,20 +123,6 @@ class TestInterrupts:
         thread.join()
         assert seen
         assert outcome.signal == signal.SIGKILL
-
-    def test_children_go_too(self, tmp_path: Path) -> None:
-        """Patience ends when the leader is seen dead, whether or not the run has noticed that yet."""
-        stop = Stop()
-
-        def tick(pid: int) -> None:
-            if stop.times == 1 and not is_running(pid):
-                stop.request()
-
-        outcome, pid = interrupted(tmp_path, FORKS, stop=stop, tick=tick, grace_s=3600)
-        assert (outcome.stopped, outcome.signal) == (INTERRUPTED, signal.SIGTERM)
-        assert not is_running(pid)
-        assert outcome.children == 1
-        assert list(_list_group(pid)) == []
 
 
 class TestChildrenLeftBehind:

@@ -177,10 +177,3 @@ class TestCapture:
             line.startswith("note ") and "samples of power and clocks by nvidia-smi" in line
             for line in bench.notes.lines
         )
-
-    def test_without_a_sensor_the_set_is_whole(self, bench: Bench, tools: Path) -> None:
-        install(tools, "nvidia-smi", "#!/bin/sh\nexit 9\n")
-        result = bench.capture(monitor_ms=50)
-        assert result.passed
-        assert "net.monitor.csv" not in bench.names()
-        assert any(remark.startswith("no samples of power and clocks") for remark in result.remarks)

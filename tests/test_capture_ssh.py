@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,14 +14,13 @@ import pytest
 
 from fake_trtexec import calls, install
 from fake_trtexec.kit import COMPLETE, fifo, wait_for, wait_for_end
-from onnx_bytes import MODEL, field, tanh_model
+from onnx_bytes import MODEL, tanh_model
 from remote_kit import Server, descendants, name_of, program, serving, smi, why_not, wrapped
 from test_capture_cli import next_command
 from test_capture_clocks import FREE, LOCK, told
 from test_capture_machine_probe import SMI as GPU_SMI
 from test_capture_samples import SMI as SAMPLED_SMI
 from test_capture_samples import install as install_tool
-from test_capture_samples import until
 from trex_tui.artifacts.power import read_power_log
 from trex_tui.cli.main import main
 
@@ -166,42 +164,6 @@ class TestFailure:
         assert server.left() == []
 
 
-class TestHostKeys:
-    """Told apart: an unknown one is looked at once, a changed one is a warning."""
-
-    @pytest.mark.parametrize("command", [["capture", "--onnx", "net.onnx"], ["doctor"]])
-    @pytest.mark.parametrize("is_changed", [False, True])
-    def test_refused(
-        self,
-        here: Path,
-        server: Server,
-        capsys: pytest.CaptureFixture[str],
-        monkeypatch: pytest.MonkeyPatch,
-        command: list[str],
-        is_changed: bool,
-    ) -> None:
-        known = here / "known hosts"
-        config = server.config.read_text(encoding="utf-8")
-        port = re.findall(r"Port (\d+)", config)[-1]
-        known.write_text("", encoding="ascii")
-        if is_changed:
-            key = (server.config.parent / "user.pub").read_text(encoding="ascii")
-            known.write_text(f"[127.0.0.1]:{port} {key}", encoding="ascii")
-        strict = config.replace("StrictHostKeyChecking no", "StrictHostKeyChecking yes")
-        strict = strict.replace("UserKnownHostsFile /dev/null", f'UserKnownHostsFile "{known}"')
-        strict = re.sub(r"ControlPath (?!none).*", "ControlPath none", strict)
-        (here / "strict.conf").write_text(strict, encoding="utf-8")
-        monkeypatch.setenv("TREX_TUI_SSH_CONFIG", str(here / "strict.conf"))
-        assert main([*command, "--host", "jet"]) == 2
-        last = capsys.readouterr().err.splitlines()[-1]
-        if is_changed:
-            assert "jet: its host key has changed" in last
-            assert re.search(rf"ssh-keygen -f .{known}. -R .\[127\.0\.0\.1\]:{port}., then ssh jet", last)
-        else:
-            assert last.endswith("jet: its host key is unknown; connect once by hand and check it: ssh jet")
-        assert not (here / "results").exists()
-
-
 def start(there: Path, *arguments: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [
@@ -261,29 +223,6 @@ class TestInTheMiddle:
             assert main(["capture", *again, "--outdir", "results/net"]) == 0
             assert names(tmp_path / "results/net") == COMPLETE
             assert server.left() == []
-
-    def test_the_line_is_cut_while_the_model_is_sent(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Nothing of it stays there, and nothing is made anew by what was on its way."""
-        monkeypatch.chdir(tmp_path)
-        weights = field(4, 1) + field(2, 1) + field(8, "w") + field(9, bytes(100 << 20))
-        Path("net.onnx").write_bytes(MODEL + field(7, field(5, weights)))
-        place = tmp_path / "d"
-        place.mkdir()
-        with serving(place, multiplexed=False) as server:
-            monkeypatch.setenv("TREX_TUI_SSH_CONFIG", str(server.config))
-            process = start(program(tmp_path / "t"))
-            until(lambda: any(server.temporary.glob("*/in/0/net.onnx")))
-            there = shells(server)
-            server.cut()
-            out, err = process.communicate(timeout=150)
-            assert (process.returncode, out) == (2, b"")
-            assert b"Traceback" not in err
-            for pid in there:
-                wait_for_end(pid)
-            assert server.left() == []
-        assert names(tmp_path / "results") == []
 
     def test_we_are_killed(self, here: Path, server: Server) -> None:
         freed = fifo(here / "freed")

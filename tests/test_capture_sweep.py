@@ -173,15 +173,3 @@ def test_interrupted(
     assert sorted(os.listdir("out/batch1")) == COMPLETE  # noqa: PTH208
     assert os.listdir("out/batch4") == ["net.failed"]  # noqa: PTH208
     assert not Path("out/batch8").exists()
-
-
-def test_failed(here: Bench, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A value that fails keeps the others."""
-    monkeypatch.setenv("WHERE", "--fp16")
-    monkeypatch.setenv("WRONG", "export FAKE_TRTEXEC_FAIL=unsupported_op")
-    assert sweep("--sweep", "fp16,int8") == 3
-    _, err = capsys.readouterr()
-    assert "fp16 (1/2): error: build run failed: node 12 of the model, operator GridSample3D" in err
-    assert "1 of 2 values missing: fp16" in err
-    assert runs(here) == (2, 1)
-    assert sorted(os.listdir("out/int8")) == COMPLETE  # noqa: PTH208

@@ -154,9 +154,7 @@ class TestOddities:
     [
         (signal.SIGILL, "trtexec crashed (SIGILL)", "lacks an instruction"),
         (signal.SIGBUS, "trtexec crashed (SIGBUS)", "check df"),
-        (signal.SIGSEGV, "trtexec crashed (SIGSEGV)", "end of the log"),
         (64, "trtexec crashed (", "end of the log"),
-        (99, "trtexec crashed (signal 99)", "end of the log"),
     ],
 )
 def test_signals(number: int, sentence: str, remedy: str) -> None:
@@ -173,7 +171,6 @@ def test_signals(number: int, sentence: str, remedy: str) -> None:
     [
         ("10.4.0", b"0123456789", "net.engine is not a serialized engine"),
         ("10.4.0", b"ftrt\0\0\0\0\0\0", "net.engine is truncated"),
-        ("8.6.1", b"ftrt\0\0\0\0\0\0", "net.engine is truncated"),
         ("8.5.1", b"0123456789", ""),
     ],
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from helpers import chain, layer, strict_json, tensor
+from helpers import layer, strict_json, tensor
 from small_engines import write
 from trex_tui.__main__ import main
 
@@ -87,11 +87,3 @@ def test_one_slower_layer_is_found(halves: tuple[str, str, str], capsys: pytest.
     assert worst in slower
     assert len(slower) <= 2
     assert worst["b_delta_low_ms"] < 0.01 < worst["b_delta_high_ms"]
-
-
-def test_few_calls_are_not_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    info = json.dumps({"Layers": chain("conv1", "conv2", "conv3"), "Bindings": []})
-    few = {f"conv{number}": [1.0, 1.1, 1.2] for number in (1, 2, 3)}
-    paths = [set_of(tmp_path / name, few, info) for name in ("a", "b")]
-    outcomes = {block["b_verdict"] for block in blocks_of(capsys, *paths)}
-    assert outcomes <= {"unknown", "same"}

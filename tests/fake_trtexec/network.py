@@ -10,20 +10,11 @@ import array
 import math
 import struct
 
-from failures import Failures, fail
+from failures import Failures
 from files import read_bytes, write_bytes
 from log import LAYERS, Log
 
-_CODES = {
-    "fp32": "f",
-    "fp16": "e",
-    "int64": "q",
-    "int32": "i",
-    "int8": "b",
-    "uint8": "B",
-    "bool": "?",
-    "bf16": "H",
-}
+_CODES = {"fp32": "f", "fp16": "e", "int64": "q", "int32": "i"}
 _MARK = b"\nNETWORK "
 
 
@@ -69,22 +60,13 @@ def shaped(network: dict, options: dict[str, list[str]]) -> dict:
 
 
 def bind(log: Log, network: dict, options: dict[str, list[str]]) -> dict[str, list[float]]:
-    """Say what is bound, and read the inputs; a file of another size is an error from 10 on, and read anyhow before.
-
-    Of a file of twice the size even 10 reads the first half: it might be INT64 for an engine of before.
-    """
+    """Say what is bound, and read the inputs."""
     files, values = pairs(options.get("--loadInputs", [""])[-1]), {}
     for name, one in network["inputs"].items():
         count = math.prod(one["shape"])
         if name in files:
             log.info(f"Using values loaded from {files[name]} for input {name}")
             data, size = read_bytes(files[name]), count * struct.calcsize(_CODES[one["type"]])
-            if len(data) not in (size, 2 * size) and not log.release.before(10, 0, 0):
-                log.line(
-                    "E",
-                    f"Unexpected file size for input file: {files[name]}. Note: Input binding size is: {size}",
-                )
-                fail(log)
             values[name] = decode(data[:size], one["type"])
         else:
             log.info(f"Using random values for input {name}")
@@ -108,10 +90,6 @@ def told(log: Log, side: str, name: str, one: dict) -> None:
 def decode(data: bytes, kind: str) -> list[float]:
     if kind == "fp16":
         return [one[0] for one in struct.iter_unpack("<e", data)]
-    if kind == "bf16":
-        return [struct.unpack("<f", b"\0\0" + data[at : at + 2])[0] for at in range(0, len(data), 2)]
-    if kind == "bool":
-        return [float(byte) for byte in data]
     return list(array.array(_CODES[kind], data))
 
 

@@ -12,7 +12,7 @@ import network
 from failures import Failures, fail
 from files import read_bytes, write_bytes
 from log import LAYERS, Log, options_section, summary, tuning
-from release import OptionError, Release, ValueRefusedError, parse
+from release import OptionError, Release, parse
 
 
 def main() -> None:
@@ -32,8 +32,6 @@ def main() -> None:
         options = parse(arguments, release)
     except OptionError as error:
         refuse(log, [f"Unknown option: {text}" for text in error.unknown])
-    except ValueRefusedError as error:
-        refuse(log, [str(error)])
     if "--help" in options or "-h" in options:
         log.raw(release.help())
         sys.exit(0)

@@ -89,10 +89,6 @@ class OptionError(Exception):
         self.unknown = unknown
 
 
-class ValueRefusedError(Exception):
-    """A value, or a combination of options, that the parser refuses."""
-
-
 def parse(arguments: list[str], release: Release) -> dict[str, list[str]]:
     """As trtexec: everything up to the first `=` is the key; each is taken once, and what is left over is an error."""
     found: dict[str, list[str]] = {}
@@ -112,37 +108,6 @@ def parse(arguments: list[str], release: Release) -> dict[str, list[str]]:
             left.append(f"{key} ")
             continue
         found.setdefault(alias, []).append(value)
-    check_values(found, release)
     if left:
         raise OptionError(left)
     return found
-
-
-_WHOLE = ("--warmUp", "--iterations", "--avgRuns", "--streams", "--infStreams", "--useProfile", "--workspace")
-
-
-def check_values(found: dict[str, list[str]], release: Release) -> None:
-    """What the parser refuses as far as it is recorded: it names the conversion that failed, and no option."""
-    for flag in _WHOLE:
-        for value in found.get(flag, ()):
-            _converted(value, int, "stoi")
-    for value in found.get("--duration", ()):
-        _converted(value, float, "stof")
-    for part in ",".join(found.get("--percentile", ["90"])).split(","):
-        if not 0 <= _converted(part, float, "stof") <= 100:
-            raise ValueRefusedError(f"Percentile {part} is not in the range 0 to 100")
-    for part in ",".join(value for flag in _SHAPES for value in found.get(flag, ())).split(","):
-        for number in part.rpartition(":")[2].split("x"):
-            _converted(number or "1", int, "stoi")
-    if {"--fp8", "--int8"} <= found.keys() and not release.before(8, 6, 0):
-        raise ValueRefusedError("Invalid usage, fp8 and int8 aren't allowed to be enabled together.")
-    level = found.get("--hardwareCompatibilityLevel", ["none"])[-1]
-    if level.lower() not in ("none", "ampere+", "samecomputecapability"):
-        raise ValueRefusedError(f"Unknown hardwareCompatibilityLevel option: {level}")
-
-
-def _converted(text: str, convert: type, name: str) -> float:
-    try:
-        return convert(text)
-    except ValueError:
-        raise ValueRefusedError(name) from None
