@@ -43,7 +43,7 @@ class TestHeader:
             "g",
             values,
             [],
-            [helper.make_tensor("w", number, [0], [])],
+            [helper.make_tensor("a name that is longer than those of inputs", number, [0], [])],
         )
         path = tmp_path_factory.getbasetemp() / f"header-{os.getpid()}.onnx"
         onnx.save(helper.make_model(graph), path)

@@ -18,7 +18,7 @@ from onnx_bytes import MODEL, tanh_model
 from remote_kit import Server, descendants, name_of, program, serving, smi, why_not, wrapped
 from test_capture_cli import next_command
 from test_capture_clocks import FREE, LOCK, told
-from test_capture_machine_probe import SMI as GPU_SMI
+from test_capture_doctor import SMI as GPU_SMI
 from test_capture_samples import SMI as SAMPLED_SMI
 from test_capture_samples import install as install_tool
 from trex_tui.artifacts.power import read_power_log
