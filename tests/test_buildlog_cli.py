@@ -187,12 +187,15 @@ def test_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "has bytes that are not UTF-8" in " ".join(capsys.readouterr())
     assert main(["build-log", str(log), "--strict"]) == 2
     (tmp_path / "text.txt").write_text("hello\n")
+    sample = "RAM 1/2MB (lfb 1x4MB) CPU [1%@1190,off] EMC_FREQ 0% GR3D_FREQ 9% GPU@38C VDD_IN 5542mW/5542mW\n"
+    (tmp_path / "tegrastats.log").write_text(sample * 3)
     write_json(
         tmp_path / "times.json", [{"count": 1}, {"name": "a", "timeMs": 1, "averageMs": 1, "percentage": 100}]
     )
     for name, message in (
         ("text.txt", "is not a log of trtexec or a TensorRT builder"),
-        ("times.json", "no log; `trex-tui summary` shows it"),
+        ("times.json", "is a profile, not of a build; `trex-tui summary` shows it\n"),
+        ("tegrastats.log", "`trex-tui summary` shows it with the layer information or times of its set"),
         ("absent.log", "No such file or directory"),
     ):
         capsys.readouterr()

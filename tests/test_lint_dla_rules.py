@@ -64,3 +64,4 @@ def test_copies_that_a_profile_names() -> None:
     ]
     found = only("DLA002", engine_of(None, profile=rows))
     assert found.savings_ms == {0: 0.1, 3: 0.2, 4: 0.05}
+    assert found.remedy.startswith("Pass inputs")

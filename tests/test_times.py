@@ -117,6 +117,14 @@ def test_a_printed_summary_stands_in_for_rows(tmp_path: Path, capsys: Captured) 
     assert "Source      performance summary that trtexec printed" in lines
 
 
+def test_averages_are_no_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stamp = "[01/02/2026-03:04:05] [I]"
+    average = "Average on 10 runs - GPU latency: 2 ms - Host latency: 3 ms (enqueue 1 ms)"
+    (tmp_path / "net.log").write_text(f"{stamp} Trace averages of 10 runs:\n{stamp} {average}\n")
+    assert main(["times", str(tmp_path)]) == 0
+    assert "averages that trtexec printed" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("stamp", ["Infinity", "-Infinity", "NaN", "1e308", "1e400", '"x"'])
 def test_a_stamp_that_is_no_time(tmp_path: Path, capsys: Captured, stamp: str) -> None:
     rows = json.dumps([timing_row(float(row), 1.0) for row in range(3)])

@@ -175,7 +175,9 @@ def transitions(context: Context) -> Findings:
             "DLA part before them and run the rest on the GPU ({})."
         )
         if between
-        else "",
+        else ""
+        if facts.blocks > 1
+        else "Pass inputs and outputs in DLA formats (--inputIOFormats=int8:dla_hwc4 or fp16:chw16).",
     )
 
 

@@ -117,7 +117,10 @@ def check_log(trace: BuildTrace) -> None:
         return
     kind = recognize(trace.path).kind if trace.path.is_file() else None
     if kind is not None and kind not in LOG_KINDS:
-        raise ArtifactError(trace.path, f"is a {kind.words}, no log; `trex-tui summary` shows it")
+        how = "" if kind.describes_engine else " with the layer information or times of its set"
+        raise ArtifactError(
+            trace.path, f"is a {kind.words}, not of a build; `trex-tui summary` shows it{how}"
+        )
     if not trace.layer_lists:
         raise ArtifactError(
             trace.path, "is not a log of trtexec or a TensorRT builder; give the log of a build"

@@ -201,12 +201,13 @@ def _values(engine: Engine, facts: TimingFacts) -> dict[str, object]:
 
 def describe_source(engine: Engine, facts: TimingFacts) -> str:
     """Return where the statistics come from: `6039 timing rows`."""
+    table = statistics(engine)
     if facts.queries is None:
-        return "performance summary that trtexec printed"
+        has_means_only = table["mean_ms"].notna().any() and not table["max_ms"].notna().any()
+        return f"{'averages' if has_means_only else 'performance summary'} that trtexec printed"
     left_out = facts.warmup_queries
     words = plural(facts.queries, "timing row")
     words += f", {plural(left_out, 'query', 'queries')} of warm-up excluded" if left_out else ""
-    table = statistics(engine)
     if "enqueue" in table.index and table.loc["enqueue", "source"] != ROWS:
         words += "; enqueue as printed by trtexec"
     return words
