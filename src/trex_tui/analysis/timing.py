@@ -226,7 +226,11 @@ def timing_facts(engine: Engine) -> TimingFacts | None:
     idle_pct = gpu_idle_pct(queries) if has_rows else None
     unknown = {}
     if enqueue is None:
-        unknown["enqueue_ratio"] = "no enqueue time stamps and no printed enqueue time"
+        is_printed = find_latency(engine, "mean_ms", "enqueue") is not None
+        what = (
+            "median of the enqueue time" if is_printed else "enqueue time stamps and no printed enqueue time"
+        )
+        unknown["enqueue_ratio"] = f"no {what}"
     elif not compute or compute < 0:  # negative only if the file is damaged
         unknown["enqueue_ratio"] = "no compute time"
     elif resolution > ENQUEUE_BOUND * compute:
