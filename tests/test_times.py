@@ -182,3 +182,13 @@ class TestCharts:
         pytest.importorskip("altair")
         assert main(["layers", ALEXNET, "--chart", "kind-precision", "-o", str(tmp_path / name)]) == 0
         assert (tmp_path / name).read_bytes().startswith(start)
+
+
+def test_a_summary_without_latency(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "net.log").write_text(
+        "[I] === Performance summary ===\n[I] GPU Compute Time: min = 1 ms, max = 2 ms, mean = 1 ms, median = 1 ms\n"
+        "[I] === Profile (9 iterations ) ===\n[I]   Layer   Time (ms)   Avg. Time (ms)   Time %\n"
+        "[I]   conv    9.00    1.0000    100.0\n[I]   Total    9.00    1.0000    100.0\n"
+    )
+    assert main(["summary", str(tmp_path)]) == 0
+    assert "no latency in timing rows or performance summary" in capsys.readouterr().out

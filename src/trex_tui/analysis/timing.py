@@ -391,7 +391,8 @@ def layer_gap(engine: Engine) -> LayerGap | None:
         unknown=unknown,
     )
     reasons = dict.fromkeys(
-        ("direction", "latency_ms", "difference_ms", "ratio"), "no timing rows and no performance summary"
+        ("direction", "latency_ms", "difference_ms", "ratio"),
+        "no latency in timing rows or performance summary",
     )
     reasons |= dict.fromkeys(
         ("compute_ms", "compute_difference_ms", "overhead_us_per_layer"),
