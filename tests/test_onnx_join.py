@@ -19,10 +19,6 @@ from trex_tui.frames import plain_values
 
 onnx = pytest.importorskip("onnx")
 MODELS = ARTIFACTS / "onnx"
-ENGINES = {
-    name: ARTIFACTS / "edge-vision" / "results" / name / f"{name}_fp16.graph.json"
-    for name in ("alexnet", "resnet18", "mobilenet_v2")
-}
 real = pytest.mark.skipif(not MODELS.is_dir(), reason="no real models")
 
 
@@ -135,24 +131,6 @@ def test_external_data_and_impossible_extents_cost_nothing(
     )
     (row,) = json.loads(capsys.readouterr().out)["layers"]
     assert (row["onnx_ops"], row["onnx_params"]) == (["Mul", "Relu"], 0)
-
-
-@real
-def test_summary_has_the_model(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["summary", str(ENGINES["resnet18"]), "--onnx", str(MODELS / "resnet18.onnx")]
-    assert main([*arguments, "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)["engines"][0]["onnx"]
-    assert (document["nodes"], document["nodes_in_layers"], document["nodes_in_no_layer"]) == (
-        49,
-        48,
-        ["/Flatten"],
-    )
-    assert (document["params"], document["params_bytes"]) == (11_684_712, 46_738_848)
-    assert document["names_found"] == document["names_stated"] == 48
-    assert main(arguments) == 0
-    shown = capsys.readouterr().out
-    assert "48 of 49 in layers, 0 folded, 1 in no layer: /Flatten" in shown
-    assert "engine 22.3 MiB (50.00 %)" in shown
 
 
 def test_a_closed_block_has_its_operators_and_nodes_in_json(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 
@@ -20,7 +19,7 @@ from trex_tui.cli.options import (
     positive,
     split_names,
 )
-from trex_tui.cli.results import Result, complain
+from trex_tui.cli.results import Progress, Result, complain
 from trex_tui.errors import TrexError
 
 HELP = "Compare many engines in one table"
@@ -79,7 +78,8 @@ def run(options: argparse.Namespace) -> int:
     loader = Loader(options)
     with _make_executor(options) as executor:
         found, load = loader.discovery, loader.load
-        table = read_engines(found, load, run=options.run, executor=executor, progress=_make_progress())
+        progress = Progress("engines")
+        table = read_engines(found, load, run=options.run, executor=executor, progress=progress.count)
     is_history = options.sort is not None and named_column(table, options.sort).key == "date"
     if is_history:
         table = sort_by_date(table)
@@ -127,15 +127,3 @@ def _make_executor(options: argparse.Namespace) -> Iterator[Executor | None]:
             yield pool
     else:
         yield None
-
-
-def _make_progress() -> Callable[[int, int], None] | None:
-    """Return a function that shows the number of engines read on a terminal; None if stderr is none."""
-    if not sys.stderr.isatty():
-        return None
-
-    def show(number: int, total: int) -> None:
-        sys.stderr.write(f"\r{number}/{total} engines" + ("\r\x1b[K" if number == total else ""))
-        sys.stderr.flush()
-
-    return show

@@ -52,13 +52,16 @@ def abandon(stream: TextIO) -> None:
 class Progress:
     """Writes steps of long work to stderr, at most one in ten seconds."""
 
-    def __init__(self) -> None:
-        self._shown_s = -_HEARTBEAT_S
+    def __init__(self, noun: str = "") -> None:
+        self._noun, self._shown_s = noun, time.monotonic()
 
     def __call__(self, step: str) -> None:
         if (now := time.monotonic()) - self._shown_s >= _HEARTBEAT_S:
             self._shown_s = now
             complain(step)
+
+    def count(self, number: int, total: int) -> None:
+        self(f"{number}/{total} {self._noun}")
 
 
 class Result:

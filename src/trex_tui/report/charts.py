@@ -216,14 +216,9 @@ def _scatter(engine: Engine, choice: Choice) -> Chart:
     unknown = int(frame[x.key].isna().sum())
     note = f"{plural(unknown, 'layer')} without {x.title} not shown. {note}".rstrip() if unknown else note
     frame = frame.dropna(subset=[x.key])
-    is_log = (
-        len(frame) > 1 and bool((frame[[x.key, y.key]] > 0).all(axis=None)) and _spans_decades(frame[x.key])
-    )
+    is_positive = len(frame) > 1 and bool((frame[[x.key, y.key]] > 0).all(axis=None))
+    is_log = is_positive and bool(frame[x.key].max() > 100 * frame[x.key].min())
     return Chart("scatter", f"{_name(y)} against {_name(x)}", frame, x, y, color, is_log=is_log, note=note)
-
-
-def _spans_decades(values: pd.Series) -> bool:
-    return bool(values.max() > 100 * values.min())
 
 
 def _roofline(engine: Engine, choice: Choice) -> Chart:

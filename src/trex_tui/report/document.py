@@ -89,6 +89,14 @@ class Section:
         """Yield the cells of each row as text for people."""
         yield from map(list, zip(*self.cells(), strict=True))
 
+    def bars(self) -> list[float]:
+        """Return the length of the bar of each row, 1 for the longest; none without bars."""
+        if self.frame is None or not self.bar:
+            return []
+        values = [0.0 if is_missing(value) else float(value) for value in self.frame[self.bar].tolist()]
+        top = max(values, default=0.0)
+        return [value / top if top > 0 else 0.0 for value in values]
+
     @property
     def rest(self) -> str:
         """A sentence about rows that are left out; empty for none."""
@@ -106,7 +114,6 @@ class Document:
         sections: About the whole.
         notes: Damage and doubts; every format shows them.
         parts: About one subject each: an engine.
-        parts_key: Key of the parts in JSON.
         data: Further values for programs.
         version: Of the JSON: it grows when a key changes its meaning or leaves.
     """
@@ -116,7 +123,6 @@ class Document:
     sections: Sequence[Section] = ()
     notes: Sequence[Note] = ()
     parts: Sequence[Document] = ()
-    parts_key: str = "engines"
     data: Mapping[str, Any] = field(default_factory=dict)
     version: int = 1
 
@@ -235,7 +241,7 @@ def _content(document: Document) -> dict[str, Json]:
         elif inner:
             content |= inner
     if document.parts:
-        content[document.parts_key] = [{"name": part.title, **_content(part)} for part in document.parts]
+        content["engines"] = [{"name": part.title, **_content(part)} for part in document.parts]
     content["diagnostics"] = [plain_note(note) for note in document.notes]
     return content
 

@@ -110,7 +110,7 @@ def section_markdown(section: Section) -> Iterable[str]:
 
 
 def _markdown_table(section: Section) -> Iterable[str]:
-    from trex_tui.frames import is_number, plain_values
+    from trex_tui.frames import is_number
 
     assert section.frame is not None
     columns = [
@@ -120,9 +120,7 @@ def _markdown_table(section: Section) -> Iterable[str]:
     titles = [column.title for column in section.columns]
     rules = ["---:" if is_number(section.frame[column.key]) else "---" for column in section.columns]
     if section.bar:
-        values = [value or 0.0 for value in plain_values(section.frame[section.bar])]
-        top = max(values, default=0.0) or 1.0
-        columns.append([format_bar(value / top, _BAR_CELLS) for value in values])
+        columns.append([format_bar(share, _BAR_CELLS) for share in section.bars()])
         titles, rules = [*titles, ""], [*rules, "---"]
     yield f"| {' | '.join(map(escape_markdown, titles))} |"
     yield f"|{'|'.join(rules)}|"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterator
+from importlib.util import find_spec
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -62,7 +63,7 @@ def render_html(document: Document, *, is_interactive: bool = False) -> str:
     style, script = (loader.get_source(environment, f"page.{end}")[0] for end in ("css", "js"))
     notes = [(n.severity is Severity.ERROR, f"{n.severity.value}: {n}") for n in document.all_notes()]
     charts = [section.chart for _, section in document.walk() if section.chart is not None]
-    has_altair = _has_altair()
+    has_altair = find_spec("altair") is not None and find_spec("vl_convert") is not None
     if charts and not has_altair:
         if is_interactive:
             raise TrexError(f"--interactive needs Altair and vl-convert: {_EXTRA}")
@@ -106,7 +107,7 @@ def _fit(text: object) -> str:
 def _list_sections(part: Document, numbers: Iterator[int], has_pictures: bool) -> Iterator[_Shown]:
     for section in part.shown:
         columns = [_read_column(section, column) for column in section.columns if section.frame is not None]
-        bars = _measure_bars(section) if section.bar else []
+        bars = [round(100.0 * share, 1) for share in section.bars()]
         picture = _draw(section) if has_pictures and section.chart is not None else ""
         yield _Shown(f"section-{next(numbers)}", section, picture, columns, bars)
 
@@ -119,24 +120,7 @@ def _read_column(section: Section, column: Column) -> _Cells:
     return _Cells(column, kind, list(zip(texts, plain_values(series), strict=True)))
 
 
-def _measure_bars(section: Section) -> list[float]:
-    """Return the length of the bar of each row in percent."""
-    assert section.frame is not None
-    values = [value or 0.0 for value in plain_values(section.frame[section.bar])]
-    top = max(values, default=0.0) or 1.0
-    return [round(100.0 * value / top, 1) for value in values]
-
-
 # Charts
-
-
-def _has_altair() -> bool:
-    try:
-        import altair
-        import vl_convert
-    except ImportError:
-        return False
-    return bool(altair and vl_convert)
 
 
 def _draw(section: Section) -> str:

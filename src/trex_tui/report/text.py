@@ -144,7 +144,7 @@ def align_table(section: Section, width: int | None = None) -> list[str]:
     room = min(_WIDEST_BAR, (width or _WIDEST_WITH_BAR) - longest)
     if not least_bar or room < least_bar - GAP:
         return lines
-    bars = _draw_bars(section.frame[section.bar].tolist(), room)
+    bars = [format_bar(share, room) for share in section.bars()]
     return [
         (_align_cell(line, longest, is_right=False) + bar).rstrip()
         for line, bar in zip(lines, ("", *bars), strict=True)
@@ -214,9 +214,3 @@ def _fit_cell(text: str, width: int, shorten: Shorten) -> str:
 def _align_cell(text: str, width: int, *, is_right: bool) -> str:
     blanks = " " * (width - cell_len(text))
     return blanks + text if is_right else text + blanks
-
-
-def _draw_bars(values: Sequence[object], room: int) -> list[str]:
-    numbers = [float(value) if isinstance(value, int | float) and value == value else 0.0 for value in values]
-    top = max(numbers, default=0.0)
-    return [format_bar(number / top, room) if top > 0 else "" for number in numbers]

@@ -127,7 +127,7 @@ class LintPane(EnginePane):
             rows.sort(key=lambda row: (self._entries[row].level, -(_saving(self._entries[row]) or -1.0)))
             rows.sort(key=lambda row: _saving(self._entries[row]) is None)
         table.show(self._make_section(rows), [self._entries[row].level for row in rows], is_folded=True)
-        summary = fit_summary(Linted(self.engine, self.lint), self.screen.size.width - 2)
+        summary = fit_summary(Linted(self.engine, self.lint))
         self.query_one("#summary", StatusLine).update(summary + (f" · only {self.rule}" if self.rule else ""))
         if not rows:
             self.query_one("#details", LinkedText).show([sentence(_CLEAN, "$muted")])

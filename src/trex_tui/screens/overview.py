@@ -237,7 +237,7 @@ class OverviewPane(EnginePane):
         count = f": {MOST_FINDINGS} of {len(lint.findings)}" if len(lint.findings) > MOST_FINDINGS else ""
         yield heading(f"Findings{count}")
         if not lint.findings:
-            yield sentence(fit_summary(Linted(self.engine, lint), width))
+            yield sentence(fit_summary(Linted(self.engine, lint)))
         shown = lint.findings[:MOST_FINDINGS]
         rule = max((len(finding.rule.id) for finding in shown), default=0)
         place = max((len(describe_place(finding)) for finding in shown), default=0)

@@ -41,7 +41,6 @@ from trex_tui.text import plural, printable
 VERSION = 2
 """Of the JSON."""
 Group = Literal["kind", "precision"]
-_MOST_GROUPS = 20
 _MOST_PARTS, _MOST_VALUES = 3, 24
 _MOST_BARS, _BAR = 12, "bar"
 
@@ -219,11 +218,10 @@ def _engines_section(comparison: Comparison) -> Section:
 
 
 def totals_section(comparison: Comparison, group: Group) -> Section:
-    """Return the times of each engine by a property of the layers, and their sum; those after the largest are one row."""
+    """Return the times of each engine by a property of the layers, and their sum."""
     table = total_by(comparison, group)
-    rest = table.iloc[_MOST_GROUPS:]
-    others = [_sum_rows(group, plural(len(rest), "other"), rest)] if len(rest) else []
-    frame = pd.concat([table.head(_MOST_GROUPS), *others, _sum_rows(group, "Σ", table)], ignore_index=True)
+    whole = pd.DataFrame([{group: "Σ", **table.drop(columns=group).sum(min_count=1).to_dict()}])
+    frame = pd.concat([table, whole], ignore_index=True)
     known = describe_columns(len(comparison.engines))
     keys = list(map(str, frame))
     shown = [known[key] for key in keys if key.endswith(("latency_ms", "delta_ms"))]
@@ -231,10 +229,6 @@ def totals_section(comparison: Comparison, group: Group) -> Section:
     return Section(
         f"by-{group}", f"By {group}, {comparison.unit}", frame=frame, columns=[Column(group, ""), *shown]
     )
-
-
-def _sum_rows(group: str, name: str, rows: pd.DataFrame) -> pd.DataFrame:
-    return pd.DataFrame([{group: name, **rows.drop(columns=group).sum(min_count=1).to_dict()}])
 
 
 # Blocks

@@ -43,16 +43,14 @@ def list_layers(
     engine: Engine,
     index: pd.Index,
     columns: Sequence[Column] | None = None,
-    brief: Sequence[Column] | None = None,
 ) -> Document:
     """Return layers in an order.
 
     Args:
         columns: Those of the table; None for all, of which people see the main ones.
-        brief: Those that people see; None for `columns`.
     """
     known = named_columns(engine, ["all"]) if columns is None else list(columns)
-    shown = brief or columns or [engine.columns[key] for key in BRIEF]
+    shown = columns or [engine.columns[key] for key in BRIEF]
     frame = engine.frame(*(column.key for column in known)).loc[index]
     section = _layer_section(engine, "layers", "", frame, shown)
     section = drop_empty_columns(section) if columns is None else section

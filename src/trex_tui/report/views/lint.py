@@ -132,15 +132,17 @@ def describe_summary(linted: Linted) -> str:
     return as_sentence("; ".join(filter(None, parts)))
 
 
-def fit_summary(linted: Linted, width: int | None = None) -> str:
-    """Return findings by severity, savings and unchecked rules in one line: words are left out before numbers."""
+def fit_summary(linted: Linted) -> str:
+    """Return findings by severity, savings and unchecked rules in one line."""
     result, savings = linted.result, linted.result.savings
-    short = " ".join(f"{MARKS[level]} {result.counts[level]}" for level in LEVELS if result.counts[level])
-    tail = f" · saving {linted.format_time(savings.total_ms)}" if savings.total_ms is not None else ""
-    tail += f", {format_ms(savings.end_to_end_ms)} ms end to end" if savings.end_to_end_ms is not None else ""
-    missing = f" · {plural(result.rules_not_checked, 'rule')} not checked" if result.not_checked else ""
-    line = count_findings(result) + tail + missing
-    return line if width is None or len(line) <= width else (short or "nothing found") + tail
+    parts = [count_findings(result)]
+    if savings.total_ms is not None:
+        end = (
+            f", {format_ms(savings.end_to_end_ms)} ms end to end" if savings.end_to_end_ms is not None else ""
+        )
+        parts.append(f"saving {linted.format_time(savings.total_ms)}{end}")
+    parts += [f"{plural(result.rules_not_checked, 'rule')} not checked"] if result.not_checked else []
+    return " · ".join(parts)
 
 
 def weigh(linted: Linted, finding: Finding) -> str:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from trex_tui.analysis.memory import memory_facts
 from trex_tui.column import Column, by_key
 from trex_tui.engine.model import Engine
 from trex_tui.frames import total
 from trex_tui.report.document import Fact, Section
 from trex_tui.report.views.layers import limit_rows
-from trex_tui.text import format_bytes, format_count, format_pct, plural, printable, shorten_middle
+from trex_tui.text import printable, shorten_middle
 
 if TYPE_CHECKING:
     from trex_tui.engine.onnx_join import OnnxJoin
@@ -67,13 +66,12 @@ def onnx_sections(engine: Engine) -> Iterator[Section]:
     if lost:
         shown = ", ".join(map(printable, lost[:_MOST_NAMED])) + (" …" if len(lost) > _MOST_NAMED else "")
         words += f", {len(lost)} in no layer: {shown}"
-    facts = [_fact("Model", printable(join.model.path.name)), _fact("Nodes", words)]
-    if time is not None and engine.latency_total_ms:
-        share = format_pct(100.0 * time / engine.latency_total_ms)
-        facts.append(_fact("Time with nodes", f"{share} %, {plural(int(named.sum()), 'layer')}"))
-    size = sum(weight.bytes for weight in weights)
-    text = f"{format_count(data['params'])}, {format_bytes(size)}{_compare_weights(engine, size)}"
-    facts.append(_fact("Weights", text))
+    known = ("latency_with_nodes_ms", "layers_with_nodes", "params", "params_bytes", "macs")
+    facts = [
+        Fact(Column("", "Model"), None, printable(join.model.path.name)),
+        Fact(Column("", "Nodes"), None, words),
+    ]
+    facts += [Fact(MODEL[key], data[key]) for key in known if data[key] is not None]
     yield Section("onnx", "ONNX model", facts, data=data)
     if blocks:
         rows = [{**block, "operators": _describe_operators(block["operators"])} for block in blocks]
@@ -83,20 +81,6 @@ def onnx_sections(engine: Engine) -> Iterator[Section]:
         ]  # fmt: skip
         section = Section("", frame=pd.DataFrame(rows), columns=columns, noun="block", audience="people")
         yield limit_rows(section, _MOST_BLOCKS)
-
-
-def _fact(title: str, text: str) -> Fact:
-    return Fact(Column("", title), None, text)
-
-
-def _compare_weights(engine: Engine, size: int) -> str:
-    """Return the weights of the engine, and their share in those of the model."""
-    facts = memory_facts(engine)
-    if not facts.known_weights_bytes or not size:
-        return ""
-    least = "at least " if facts.weights_bytes is None else ""
-    share = format_pct(100.0 * facts.known_weights_bytes / size)
-    return f"; engine {least}{format_bytes(facts.known_weights_bytes)} ({share} %)"
 
 
 def _list_blocks(engine: Engine, join: OnnxJoin) -> Iterator[dict[str, object]]:

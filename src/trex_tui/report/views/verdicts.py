@@ -76,26 +76,16 @@ def _describe_times(comparison: Comparison, position: int) -> str:
         why = explain_need(files, FileKind.PROFILE, "needs --exportProfile")
         return f"{engine if is_engine else 'A'} has no profile ({why}): layer times are not compared."
     share = "" if difference.delta_pct is None else f" ({abs(difference.delta_pct):.1f} %)"
-    is_noise, outcome = abs(delta) <= noise.sum_ms, verdict.outcome
-    word = "slower" if delta > 0 else "faster"
-    causes = describe_causes(difference.reasons)
-    because = f": {causes}" if causes else ""
-    agrees = f"layer times agree within noise ({format_signed_ms(delta)} ms)"
-    whole = f"{engine} is {abs(delta):.4f} ms{share} {word} than A by the sum of layer times"
-    if outcome is Outcome.SAME:
-        rest = agrees if is_noise else whole.replace(" than A by", " by")
-        return f"{engine} and A do not differ beyond noise end to end; {rest}."
-    if outcome is Outcome.UNKNOWN and is_noise:
-        return f"{engine} and A take the same: {agrees}."
-    if outcome is Outcome.UNKNOWN or (outcome.value == word and not is_noise):
-        return f"{whole}{because}."
-    pct = verdict.judgement.difference_pct
-    change = "" if pct is None else f" ({pct:+.2f} %)".replace("-", "−")
-    end_to_end = f"{engine} is {outcome.value} than A end to end{change}"
-    if is_noise:
-        return f"{end_to_end}; {agrees}."
-    sums = f"{abs(delta):.4f} ms{share} {'more' if delta > 0 else 'less'}"
-    return f"{end_to_end}, but its layer times add up to {sums}{because}."
+    outcome, layers = verdict.outcome.value, "same"
+    text = f"Layer times agree within noise ({format_signed_ms(delta)} ms)"
+    if abs(delta) > noise.sum_ms:
+        layers, causes = "slower" if delta > 0 else "faster", describe_causes(difference.reasons)
+        text = f"{engine} is {abs(delta):.4f} ms{share} {layers} than A by the sum of layer times"
+        text += f": {causes}" if causes else ""
+    contradiction = (
+        f" End to end it is {_OUTCOME_WORDS[outcome]}." if outcome not in ("unknown", layers) else ""
+    )
+    return f"{text}.{contradiction}"
 
 
 def describe_basis(verdict: Verdict) -> str:
