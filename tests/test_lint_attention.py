@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lint_kit_small import check, engine_of, gemm, kernel, layer, matrix, only, silent, unchecked
+from lint_kit import check, engine_of, gemm, kernel, layer, matrix, only, silent, unchecked
 
 HEADS = (8, 128, 64)
 SCORES = (8, 128, 128)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lint_kit_small import convolution, engine_of, image, only, silent, unchecked
+from lint_kit import convolution, engine_of, image, only, silent, unchecked
 from trex_tui.artifacts.kinds import FileKind
 from trex_tui.lint.rule import FindingSeverity
 

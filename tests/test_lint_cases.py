@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from helpers import ARTIFACTS
-from lint_kit import HWC8, INT8_32, LINEAR16, TC8, conv, engine_of, kernel, weighed
+from lint_kit import HWC8, INT8_32, LINEAR16, TC8, conv, engine_in, fused, weighed
 from trex_tui.api import load_engine
 from trex_tui.lint.config import LintConfig
 from trex_tui.lint.rule import ERROR, INFO, WARNING, Finding
@@ -182,18 +182,18 @@ def test_tensorrt_rtx_has_no_tactics_to_time() -> None:
 
 
 def test_merged_products_have_no_epilogue(tmp_path: Path) -> None:
-    """A kernel that reads both halves of a merged product cannot be one, as in SwiGLU."""
+    """A fused that reads both halves of a merged product cannot be one, as in SwiGLU."""
     merged = conv("up + gate", "a", "b", maps=128, dtype=HWC8)
-    half = kernel("SiluMul", "b", "c", (HWC8, HWC8), shape=(32, 64, 56, 56))
-    assert weighed(engine_of(tmp_path, [merged, half], [1.0, 0.5]), "FUSE001") == []
+    half = fused("SiluMul", "b", "c", (HWC8, HWC8), shape=(32, 64, 56, 56))
+    assert weighed(engine_in(tmp_path, [merged, half], [1.0, 0.5]), "FUSE001") == []
 
 
 def test_small_savings_of_a_large_engine_are_minor(tmp_path: Path) -> None:
     layers = [
         conv("first", "a", "b", dtype=INT8_32, tactic=TC8),
-        kernel("CastMul", "b", "c", (INT8_32, LINEAR16)),
+        fused("CastMul", "b", "c", (INT8_32, LINEAR16)),
         conv("second", "c", "d"),
     ]
-    result = run_rules(engine_of(tmp_path, layers, [500.0, 0.1, 500.0]))
+    result = run_rules(engine_in(tmp_path, layers, [500.0, 0.1, 500.0]))
     assert not result.findings or all(one.severity in (INFO, WARNING) for one in result.findings)
     assert all((one.saving_ms or 1.0) >= 0.005 * 1000 for one in result.findings)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from helpers import strict_json
-from linting_kit import HOSTILE, engine_of, rule, use_rules
+from lint_kit import HOSTILE, rule, timed_engine, use_rules
 from trex_tui.__main__ import main
 from trex_tui.config import CONFIG_NAME
 from trex_tui.lint.rule import ERROR, GOOD, HIGH, NotChecked, Rule, finding
@@ -52,7 +52,7 @@ def run(
 ) -> Callable[..., tuple[int, str, str]]:
     """Run the command over an engine of hostile names, in the directory of its files."""
     monkeypatch.chdir(tmp_path)
-    engine_of(tmp_path, 2.0, 3.0, names=[HOSTILE, "two"])
+    timed_engine(tmp_path, 2.0, 3.0, names=[HOSTILE, "two"])
     use_rules(*rules())
 
     def run(*arguments: str) -> tuple[int, str, str]:
@@ -242,7 +242,7 @@ class TestForms:
         assert "http://" not in out
 
     def test_several_engines_have_a_section_each(self, run: Any, tmp_path: Path) -> None:
-        engine_of(tmp_path / "b", 1.0, 1.0)
+        timed_engine(tmp_path / "b", 1.0, 1.0)
         (tmp_path / "c").mkdir()
         (tmp_path / "c" / "bad.graph.json").write_text("{")
         document = strict_json(run("--format", "json", ".")[1])

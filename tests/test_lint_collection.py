@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from helpers import REPOSITORY
-from linting_kit import engine_of, rule, rule_set
+from lint_kit import rule, rule_set, timed_engine
 from trex_tui.analysis.columns import ALL_COLUMNS
 from trex_tui.errors import Severity, TrexError
 from trex_tui.lint.rules import FAMILIES, GROUP, ID, RULES, collect, load_rules
@@ -135,7 +135,7 @@ def test_the_rule_of_the_documentation_works(tmp_path: Path) -> None:
     (source,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     names: dict[str, object] = {}
     exec(source, names)  # noqa: S102 - our own page
-    (found,) = run_rules(engine_of(tmp_path, 1.0, 9.0), rules=rule_set(*names["RULES"])).findings  # type: ignore[misc]
+    (found,) = run_rules(timed_engine(tmp_path, 1.0, 9.0), rules=rule_set(*names["RULES"])).findings  # type: ignore[misc]
     assert found.message == "'layer1' takes 9 ms, 90.0 %."
 
 

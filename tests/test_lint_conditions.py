@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from helpers import chain, profile_line, profile_text, write_graph
-from lint_kit_small import check, engine_of, only, queries, silent, unchecked
+from lint_kit import check, engine_of, only, queries, silent, unchecked
 from trex_tui.api import load_engine
 from trex_tui.artifacts.kinds import FileKind
 from trex_tui.lint.rule import FindingSeverity

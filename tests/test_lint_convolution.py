@@ -11,7 +11,7 @@ from lint_kit import (
     HWC4,
     LINEAR32,
     conv,
-    engine_of,
+    engine_in,
     findings,
     not_checked,
 )
@@ -20,7 +20,7 @@ from trex_tui.lint.rule import Confidence
 
 class TestCudaCores:
     def test_half_precision_on_cuda_cores(self, tmp_path: Path) -> None:
-        engine = engine_of(tmp_path, [conv("slow", "a", "b", tactic=CUDA16)], [2.0])
+        engine = engine_in(tmp_path, [conv("slow", "a", "b", tactic=CUDA16)], [2.0])
         (found,) = findings(engine, "CONV001")
         assert found.layers == (0,)
         assert found.evidence["tensor_cores"] == "no"
@@ -46,29 +46,29 @@ class TestCudaCores:
         ids=lambda raw: raw["Name"],
     )
     def test_near_misses(self, tmp_path: Path, near: dict[str, object]) -> None:
-        engine = engine_of(tmp_path, [near], [2.0])
+        engine = engine_in(tmp_path, [near], [2.0])
         assert findings(engine, "CONV001") == []
 
     def test_a_layer_that_the_memory_holds_back(self, tmp_path: Path) -> None:
         layers = [conv("busy", "a", "b", tactic=CUDA16, kernel=1)]
-        assert findings(engine_of(tmp_path, layers, [0.02]), "CONV001") == []
+        assert findings(engine_in(tmp_path, layers, [0.02]), "CONV001") == []
 
     def test_a_device_without_tensor_cores(self, tmp_path: Path) -> None:
         layers = [conv("slow", "a", "b", tactic=CUDA16)]
-        assert findings(engine_of(tmp_path, layers, [2.0], device=GTX_1070), "CONV001") == []
+        assert findings(engine_in(tmp_path, layers, [2.0], device=GTX_1070), "CONV001") == []
 
     def test_an_unknown_tactic_is_not_a_no(self, tmp_path: Path) -> None:
-        engine = engine_of(tmp_path, [conv("?", "a", "b", tactic=None)], [2.0])
+        engine = engine_in(tmp_path, [conv("?", "a", "b", tactic=None)], [2.0])
         assert findings(engine, "CONV001") == []
         assert [one.layers for one in not_checked(engine, "CONV001")] == [1]
 
     def test_an_unknown_device(self, tmp_path: Path) -> None:
         slow = conv("slow", "a", "b", tactic=CUDA16)
-        engine = engine_of(tmp_path / "1", [slow], [2.0], device=None)
+        engine = engine_in(tmp_path / "1", [slow], [2.0], device=None)
         assert findings(engine, "CONV001") == []
         assert "device is unknown" in not_checked(engine, "CONV001")[0].reason
         # Another kernel shows that there are tensor cores.
-        engine = engine_of(tmp_path / "2", [slow, conv("fast", "b", "c")], [2.0, 0.1], device=None)
+        engine = engine_in(tmp_path / "2", [slow, conv("fast", "b", "c")], [2.0, 0.1], device=None)
         (found,) = findings(engine, "CONV001")
         assert found.saving_ms == 2.0 - 0.005, "the shortest kernel remains"
         assert found.confidence is Confidence.LOW

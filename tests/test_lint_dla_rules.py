@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lint_kit_small import check, convolution, engine_of, image, layer, only, reformat, silent, unchecked
+from lint_kit import check, convolution, engine_of, image, layer, only, reformat, silent, unchecked
 from trex_tui.artifacts.kinds import FileKind
 
 BANNER = "&&&& RUNNING TensorRT.trtexec [TensorRT v8601] # trtexec --onnx=net.onnx --useDLACore=0 --allowGPUFallback\n"

@@ -13,11 +13,11 @@ from lint_kit import (
     LINEAR16,
     LINEAR32,
     conv,
-    engine_of,
+    copy_of,
+    engine_in,
     findings,
-    kernel,
+    fused,
     names,
-    reformat,
     severity,
     step,
 )
@@ -45,12 +45,12 @@ def plugin(source: str, target: str) -> dict[str, Any]:
 class TestEdge:
     def test_input_and_output(self, tmp_path: Path) -> None:
         layers = [
-            reformat(f"{INSERTED} Input Tensor 0 to c", "input", "b", (LINEAR32, HWC8)),
+            copy_of(f"{INSERTED} Input Tensor 0 to c", "input", "b", (LINEAR32, HWC8)),
             conv("c", "b", "c"),
-            reformat(f"{INSERTED} Output Tensor 0 to c", "c", "d", (HWC8, LINEAR32)),
+            copy_of(f"{INSERTED} Output Tensor 0 to c", "c", "d", (HWC8, LINEAR32)),
             step("NoOp", "NoOp", "d", "output", (LINEAR32, LINEAR32)),
         ]
-        engine = engine_of(tmp_path, layers, [0.01, 1.0, 0.5, 0.0], bindings=["output"])
+        engine = engine_in(tmp_path, layers, [0.01, 1.0, 0.5, 0.0], bindings=["output"])
         found = findings(engine, "FMT004")
         assert [name.removeprefix(INSERTED) for name in names(engine, found)] == [
             " Input Tensor 0 to c",
@@ -63,10 +63,10 @@ class TestEdge:
 
     def test_a_layout_that_is_not_stated(self, tmp_path: Path) -> None:
         layers = [
-            reformat(f"{INSERTED} Input Tensor 0 to c", "input", "b", ("Half", "Half")),
+            copy_of(f"{INSERTED} Input Tensor 0 to c", "input", "b", ("Half", "Half")),
             conv("c", "b", "c"),
         ]
-        (found,) = findings(engine_of(tmp_path, layers, [0.1, 1.0]), "FMT004")
+        (found,) = findings(engine_in(tmp_path, layers, [0.1, 1.0]), "FMT004")
         assert "fp16:chw" not in found.remedy
         assert "--inputIOFormats" in found.remedy
 
@@ -75,31 +75,31 @@ class TestEdge:
             step("Transpose", "Shuffle", "input", "b", (LINEAR32, LINEAR32), ParameterType="Shuffle"),
             conv("c", "b", "c"),
         ]
-        (found,) = findings(engine_of(tmp_path, layers, [0.1, 1.0]), "FMT004")
+        (found,) = findings(engine_in(tmp_path, layers, [0.1, 1.0]), "FMT004")
         assert "--inputs-as-nchw" in found.remedy
 
     @pytest.mark.parametrize(
         "first",
         [
-            reformat("Q", "input", "b", (LINEAR16, INT8_32), origin="QDQ"),
-            kernel("Cast", "input", "b", ("Half", "Half")),
+            copy_of("Q", "input", "b", (LINEAR16, INT8_32), origin="QDQ"),
+            fused("Cast", "input", "b", ("Half", "Half")),
             step("pointwise", "PointWise", "input", "b", (LINEAR32, LINEAR16)),
         ],
         ids=lambda raw: raw["Name"],
     )
     def test_near_misses(self, tmp_path: Path, first: dict[str, Any]) -> None:
-        assert findings(engine_of(tmp_path, [first, conv("c", "b", "c")], [0.1, 1.0]), "FMT004") == []
+        assert findings(engine_in(tmp_path, [first, conv("c", "b", "c")], [0.1, 1.0]), "FMT004") == []
 
     def test_inside_the_network(self, tmp_path: Path) -> None:
-        layers = between(reformat("r", "b", "c", (LINEAR16, HWC8)))
-        assert findings(engine_of(tmp_path, layers, [1.0, 0.5, 1.0]), "FMT004") == []
+        layers = between(copy_of("r", "b", "c", (LINEAR16, HWC8)))
+        assert findings(engine_in(tmp_path, layers, [1.0, 0.5, 1.0]), "FMT004") == []
 
     def test_without_a_profile(self, tmp_path: Path) -> None:
         layers = [
-            reformat(f"{INSERTED} Input Tensor 0 to c", "input", "b", (LINEAR32, HWC8)),
+            copy_of(f"{INSERTED} Input Tensor 0 to c", "input", "b", (LINEAR32, HWC8)),
             conv("c", "b", "c"),
         ]
-        (found,) = findings(engine_of(tmp_path, layers), "FMT004")
+        (found,) = findings(engine_in(tmp_path, layers), "FMT004")
         assert found.saving_ms is None
 
     @pytest.mark.parametrize(
@@ -125,8 +125,8 @@ class TestShareOfMovement:
         ("time", "expected"), [(0.3, FindingSeverity.WARNING), (0.15, FindingSeverity.INFO), (0.05, None)]
     )
     def test_share(self, tmp_path: Path, time: float, expected: FindingSeverity | None) -> None:
-        layers = between(reformat("r", "b", "c", (LINEAR16, HWC8)))
-        found = findings(engine_of(tmp_path, layers, [1.0, time, 1.0]), "FMT005")
+        layers = between(copy_of("r", "b", "c", (LINEAR16, HWC8)))
+        found = findings(engine_in(tmp_path, layers, [1.0, time, 1.0]), "FMT005")
         assert [severity("FMT005", one) for one in found] == ([] if expected is None else [expected])
         assert all(one.saving_ms is None for one in found), "the findings on single layers have the savings"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from helpers import tensor
-from lint_kit_small import (
+from lint_kit import (
     check,
     convolution,
     engine_of,

@@ -13,10 +13,10 @@ from lint_kit import (
     TC16,
     WINOGRAD,
     conv,
-    engine_of,
+    engine_in,
     findings,
-    gemm,
     not_checked,
+    product,
     severity,
 )
 from trex_tui.lint.rule import Confidence, FindingSeverity
@@ -29,8 +29,8 @@ SPLIT_K = TC16 + "_splitK4"
 class TestReadingWeights:
     def test_bound_by_its_weights(self, tmp_path: Path) -> None:
         # 32 MiB at 1.935 TB/s take 0.0173 ms.
-        layers = [gemm("fc", "a", "b", rows=1, columns=4096, inner=4096, tactic=GEMV)]
-        (found,) = findings(engine_of(tmp_path, layers, [0.02]), "GEMM003")
+        layers = [product("fc", "a", "b", rows=1, columns=4096, inner=4096, tactic=GEMV)]
+        (found,) = findings(engine_in(tmp_path, layers, [0.02]), "GEMM003")
         assert found.confidence is Confidence.HIGH
         assert found.saving_ms == pytest.approx(0.01, rel=1e-3)
 
@@ -38,26 +38,26 @@ class TestReadingWeights:
         ("rows", "time"), [(1, 0.05), (64, 0.02)], ids=["waits for its launch", "many rows"]
     )
     def test_near_misses(self, tmp_path: Path, rows: int, time: float) -> None:
-        layers = [gemm("fc", "a", "b", rows=rows, columns=4096, inner=4096)]
-        assert findings(engine_of(tmp_path, layers, [time]), "GEMM003") == []
+        layers = [product("fc", "a", "b", rows=rows, columns=4096, inner=4096)]
+        assert findings(engine_in(tmp_path, layers, [time]), "GEMM003") == []
 
     def test_what_it_needs(self, tmp_path: Path) -> None:
-        layers = [gemm("fc", "a", "b", rows=1, columns=4096, inner=4096, tactic=GEMV)]
-        engine = engine_of(tmp_path / "1", layers)
+        layers = [product("fc", "a", "b", rows=1, columns=4096, inner=4096, tactic=GEMV)]
+        engine = engine_in(tmp_path / "1", layers)
         assert findings(engine, "GEMM003") == []
         assert "--exportProfile" in not_checked(engine, "GEMM003")[0].reason
-        engine = engine_of(tmp_path / "2", layers, [0.02], device=None)
+        engine = engine_in(tmp_path / "2", layers, [0.02], device=None)
         assert findings(engine, "GEMM003") == []
         assert "bandwidth" in not_checked(engine, "GEMM003")[0].reason
 
     def test_without_a_device_the_engine_shows_what_the_memory_does(self, tmp_path: Path) -> None:
         layers = [
-            gemm("fc1", "a", "b", rows=1, columns=4096, inner=4096, tactic=GEMV),
-            gemm("fc2", "b", "c", rows=1, columns=4096, inner=4096, tactic=GEMV),
-            gemm("slow", "c", "d", rows=1, columns=4096, inner=4096, tactic=GEMV),
-            gemm("tiny", "d", "e", rows=1, columns=16, inner=4096, tactic=GEMV),
+            product("fc1", "a", "b", rows=1, columns=4096, inner=4096, tactic=GEMV),
+            product("fc2", "b", "c", rows=1, columns=4096, inner=4096, tactic=GEMV),
+            product("slow", "c", "d", rows=1, columns=4096, inner=4096, tactic=GEMV),
+            product("tiny", "d", "e", rows=1, columns=16, inner=4096, tactic=GEMV),
         ]
-        engine = engine_of(tmp_path, layers, [0.1, 0.12, 0.3, 0.005], device=None)
+        engine = engine_in(tmp_path, layers, [0.1, 0.12, 0.3, 0.005], device=None)
         found = findings(engine, "GEMM003")
         assert [one.layers for one in found] == [(0,), (1,)]
         assert {one.confidence for one in found} == {Confidence.MEDIUM}
@@ -85,22 +85,22 @@ class TestWaves:
         ids=["Winograd", "split-K", "grouped", "many tiles"],
     )
     def test_near_misses(self, tmp_path: Path, more: dict[str, object]) -> None:
-        engine = engine_of(tmp_path, [wave_conv("x", **more)], [1.0], device=RTX_3090)
+        engine = engine_in(tmp_path, [wave_conv("x", **more)], [1.0], device=RTX_3090)
         assert findings(engine, "GEMM004") == []
 
     def test_less_than_a_wave_is_told_for_the_engine(self, tmp_path: Path) -> None:
         small = [wave_conv(f"small{place}", batch=1) for place in range(3)]
-        engine = engine_of(tmp_path, [*small, wave_conv("large", batch=128)], [1.0] * 4, device=A100)
+        engine = engine_in(tmp_path, [*small, wave_conv("large", batch=128)], [1.0] * 4, device=A100)
         (found,) = findings(engine, "GEMM004")
         assert found.layers == (0, 1, 2)
         assert found.saving_ms is None
         assert "--infStreams" in found.remedy
 
     def test_what_it_needs(self, tmp_path: Path) -> None:
-        engine = engine_of(tmp_path / "1", [wave_conv("x")], [1.0], device=None)
+        engine = engine_in(tmp_path / "1", [wave_conv("x")], [1.0], device=None)
         assert findings(engine, "GEMM004") == []
         assert "SMs" in not_checked(engine, "GEMM004")[0].reason
-        engine = engine_of(tmp_path / "2", [wave_conv("x")], device=RTX_3090)
+        engine = engine_in(tmp_path / "2", [wave_conv("x")], device=RTX_3090)
         assert "--exportProfile" in not_checked(engine, "GEMM004")[0].reason
 
 
@@ -114,26 +114,26 @@ def einsum(name: str, *, columns: int) -> dict[str, object]:
 
 class TestEmptyTiles:
     def test_a_batch_of_products_with_one_column(self, tmp_path: Path) -> None:
-        (found,) = findings(engine_of(tmp_path, [einsum("e", columns=1)], [0.17]), "GEMM005")
+        (found,) = findings(engine_in(tmp_path, [einsum("e", columns=1)], [0.17]), "GEMM005")
         assert "0.8 % used" in found.message
         assert "sum" in found.remedy
         # The bytes are the lower bound: 4096 · (32 · 56 + 56 + 32) halves.
         assert found.saving_ms == pytest.approx(0.17 - 2 * 4096 * 1880 / 1.93536e9, rel=1e-3)
 
     def test_near_misses(self, tmp_path: Path) -> None:
-        assert findings(engine_of(tmp_path / "1", [einsum("e", columns=48)], [0.17]), "GEMM005") == []
+        assert findings(engine_in(tmp_path / "1", [einsum("e", columns=48)], [0.17]), "GEMM005") == []
         # The same product at the memory's pace: nothing to win.
-        assert findings(engine_of(tmp_path / "2", [einsum("e", columns=1)], [0.01]), "GEMM005") == []
+        assert findings(engine_in(tmp_path / "2", [einsum("e", columns=1)], [0.01]), "GEMM005") == []
         one_row = [conv("head", "a", "b", size=1, batch=1, kernel=1)]
-        assert findings(engine_of(tmp_path / "3", one_row, [1.0]), "GEMM005") == []
+        assert findings(engine_in(tmp_path / "3", one_row, [1.0]), "GEMM005") == []
 
     def test_a_convolution_with_one_output_channel(self, tmp_path: Path) -> None:
         """A heatmap of one channel in a tile for 64: the worst of the heads of a detector."""
-        (found,) = findings(engine_of(tmp_path, [conv("heat", "a", "b", maps=1)], [2.0]), "GEMM005")
+        (found,) = findings(engine_in(tmp_path, [conv("heat", "a", "b", maps=1)], [2.0]), "GEMM005")
         assert "N 1," in found.message
 
     def test_without_a_profile(self, tmp_path: Path) -> None:
-        (found,) = findings(engine_of(tmp_path, [einsum("e", columns=1)]), "GEMM005")
+        (found,) = findings(engine_in(tmp_path, [einsum("e", columns=1)]), "GEMM005")
         assert found.saving_ms is None
         assert severity("GEMM005", found) is FindingSeverity.WARNING
 

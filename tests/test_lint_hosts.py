@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import pytest
 
 from helpers import strict_json
-from linting_kit import HOSTILE, engine_of, rule, use_rules
+from lint_kit import HOSTILE, rule, timed_engine, use_rules
 from trex_tui.__main__ import main
 from trex_tui.config import CONFIG_NAME
 from trex_tui.lint.rule import ERROR, GOOD, INFO, NotChecked, finding
@@ -48,7 +48,7 @@ def log(
 ) -> Callable[..., Any]:
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "a b%"
-    engine_of(folder, 2.0, 3.0, names=[HOSTILE, "two"])
+    timed_engine(folder, 2.0, 3.0, names=[HOSTILE, "two"])
     bad = finding(f"Found in {HOSTILE}", (0, 1), savings={0: 1.0})
     use_rules(
         rule("OK-TC", finding("All do."), severity=GOOD),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from helpers import chain
-from lint_kit_small import check, engine_of, only, queries, silent, unchecked
+from lint_kit import check, engine_of, only, queries, silent, unchecked
 from trex_tui.api import load_engine
 from trex_tui.lint.rule import Confidence, FindingSeverity
 from trex_tui.lint.run import run_rules

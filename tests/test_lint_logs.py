@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lint_kit_small import check, convolution, engine_of, image, layer, only, silent, unchecked
+from lint_kit import check, convolution, engine_of, image, layer, only, silent, unchecked
 from trex_tui.artifacts.kinds import FileKind
 from trex_tui.engine.model import Engine
 from trex_tui.lint.rule import FindingSeverity

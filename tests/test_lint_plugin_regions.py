@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lint_kit_small import (
+from lint_kit import (
     LINEAR,
     convolution,
     engine_of,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from helpers import OLD_SAMPLES
-from lint_kit_small import (
+from lint_kit import (
     DEVICE,
     LINEAR,
     check,

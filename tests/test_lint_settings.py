@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helpers import chain, examples, write_graph
-from linting_kit import HOSTILE, rule, rule_set
+from lint_kit import HOSTILE, rule, rule_set
 from trex_tui.api import load_engine
 from trex_tui.config import CONFIG_NAME, PROJECT_NAME
 from trex_tui.engine.filter import find_matches

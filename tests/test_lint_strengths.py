@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from helpers import chain
-from lint_kit_small import (
+from lint_kit import (
     CUDA_CORES,
     DEVICE,
     LINEAR,

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import timing_row, write_json
-from lint_kit import real_engine
-from linting_kit import engine_of, rule, rule_set
+from lint_kit import real_engine, rule, rule_set, timed_engine
 from trex_tui.api import load_engine
 from trex_tui.engine.model import Engine
 from trex_tui.errors import TrexError
@@ -53,7 +52,7 @@ def run(
 
 class TestOrder:
     def test_severity_then_saving_or_time_then_id_then_layers(self, tmp_path: Path) -> None:
-        engine = engine_of(tmp_path, 4.0, 3.0, 2.0, 1.0)
+        engine = timed_engine(tmp_path, 4.0, 3.0, 2.0, 1.0)
         rules = [
             rule("BBB001", finding("BBB001", 3, savings={3: 1.0}), finding("BBB001", 0, savings={0: 2.0})),
             rule("AAA001", finding("AAA001", 2), finding("AAA001", 1)),
@@ -69,7 +68,7 @@ class TestOrder:
             assert [(one.rule.id, one.layers) for one in found.findings] == wanted
 
     def test_counts_positives_and_layers(self, tmp_path: Path) -> None:
-        engine = engine_of(tmp_path, 1.0, 1.0)
+        engine = timed_engine(tmp_path, 1.0, 1.0)
         found = run(
             engine,
             rules=[
@@ -112,17 +111,17 @@ class TestSeverity:
     ) -> None:
         savings = {} if saving is None else {0: saving}
         one = finding("AAA001", 0, savings=savings, confidence=confidence)
-        found = run(engine_of(tmp_path, 60.0, 40.0), rules=[rule("AAA001", one, severity=own)])
+        found = run(timed_engine(tmp_path, 60.0, 40.0), rules=[rule("AAA001", one, severity=own)])
         (judged,) = (*found.findings, *found.positives)
         assert judged.severity is wanted
         assert judged.is_demoted is (wanted is not own)
 
     def test_a_finding_may_have_its_own(self, tmp_path: Path) -> None:
         one = finding("AAA001", 0, severity=ERROR)
-        assert run(engine_of(tmp_path, 1.0), rules=[rule("AAA001", one)]).findings[0].severity is ERROR
+        assert run(timed_engine(tmp_path, 1.0), rules=[rule("AAA001", one)]).findings[0].severity is ERROR
 
     def test_fails_from_a_severity_on(self, tmp_path: Path) -> None:
-        found = run(engine_of(tmp_path, 1.0), rules=[rule("AAA001", finding("AAA001", 0))])
+        found = run(timed_engine(tmp_path, 1.0), rules=[rule("AAA001", finding("AAA001", 0))])
         assert [one for one in (ERROR, WARNING, INFO, None) if found.fails(one)] == [WARNING, INFO]
 
     def test_milder_ones_are_left_out_and_counted(self, tmp_path: Path) -> None:
@@ -131,7 +130,7 @@ class TestSeverity:
             rule("OK-A", finding("OK-A"), severity=GOOD),
             rule("BBB001", finding("BBB001", 0, savings={0: 0.5})),
         ]
-        found = run(engine_of(tmp_path, 1.0), LintConfig(min_severity=WARNING), rules)
+        found = run(timed_engine(tmp_path, 1.0), LintConfig(min_severity=WARNING), rules)
         assert [one.rule.id for one in found.findings] == ["BBB001"]
         assert (found.positives, found.milder, found.saving_ms) == ((), 2, 0.5)
 
@@ -140,7 +139,7 @@ class TestSmall:
     """Findings below half a percent of the time are listed on request."""
 
     def test_minor(self, tmp_path: Path) -> None:
-        engine = engine_of(tmp_path, 100.0, 1.0)
+        engine = timed_engine(tmp_path, 100.0, 1.0)
         rules = [
             rule("AAA001", finding("AAA001", 1, savings={1: 0.4}), finding("AAA001", 1)),
             rule("BBB001", finding("BBB001", 1, savings={1: 0.4}), severity=ERROR),
@@ -155,24 +154,26 @@ class TestSmall:
 
     def test_remarks_are_no_findings(self, tmp_path: Path) -> None:
         rules = [rule("AAA001", finding("AAA001"), is_remark=True)]
-        found = run(engine_of(tmp_path, 1.0), rules=rules)
+        found = run(timed_engine(tmp_path, 1.0), rules=rules)
         assert (found.findings, [one.rule.id for one in found.remarks]) == ((), ["AAA001"])
         assert not found.fails(INFO)
 
     def test_a_gate_on_the_number(self, tmp_path: Path) -> None:
-        found = run(engine_of(tmp_path, 1.0), rules=[rule("AAA001", finding("AAA001"), finding("AAA001", 0))])
+        found = run(
+            timed_engine(tmp_path, 1.0), rules=[rule("AAA001", finding("AAA001"), finding("AAA001", 0))]
+        )
         for text, fails in (("warning > 1", True), ("findings > 2", False), ("error == 0", True)):
             assert found.fails(parse_fail_on(text, "x")) is fails
 
 
 class TestNumbers:
     def test_time_of_the_layers(self, tmp_path: Path) -> None:
-        engine = engine_of(tmp_path, 1.0, 2.0, None)
+        engine = timed_engine(tmp_path, 1.0, 2.0, None)
         (judged,) = run(engine, rules=[rule("AAA001", finding("AAA001", 2, 0, 1, 0))]).findings
         assert (judged.layers, judged.layer_ms, judged.layers_without_time) == ((0, 1, 2), 3.0, 1)
 
     def test_without_a_profile_everything_is_unknown(self, tmp_path: Path) -> None:
-        engine = engine_of(tmp_path, None, None)
+        engine = timed_engine(tmp_path, None, None)
         found = run(engine, rules=[rule("AAA001", finding("AAA001", 0, savings={0: 3.0}))])
         (judged,) = found.findings
         assert (judged.layer_ms, judged.saving_ms, found.saving_ms) == (None, None, None)
@@ -180,19 +181,19 @@ class TestNumbers:
 
     def test_a_saving_is_never_more_than_the_layer_takes(self, tmp_path: Path) -> None:
         savings = {0: 5.0, 1: -1.0, 2: float("nan")}
-        engine = engine_of(tmp_path, 1.0, 2.0, 3.0)
+        engine = timed_engine(tmp_path, 1.0, 2.0, 3.0)
         (judged,) = run(engine, rules=[rule("AAA001", finding("AAA001", 0, 1, 2, savings=savings))]).findings
         assert judged.savings_ms == {0: 1.0, 1: 0.0}
 
     def test_what_is_known_to_win_nothing_is_no_finding(self, tmp_path: Path) -> None:
-        engine = engine_of(tmp_path, 1.0, None)
+        engine = timed_engine(tmp_path, 1.0, None)
         found = run(
             engine, rules=[rule("AAA001", finding("AAA001", 0, savings={0: 0.0}), finding("AAA001", 1))]
         )
         assert [judged.layers for judged in found.findings] == [(1,)]
 
     def test_nothing_is_won_twice(self, tmp_path: Path) -> None:
-        engine = engine_of(tmp_path, 1.0, 2.0)
+        engine = timed_engine(tmp_path, 1.0, 2.0)
         rules = [
             rule("AAA001", finding("AAA001", 0, 1, savings={0: 0.4, 1: 0.5}, engine_saving_ms=0.2)),
             rule("BBB001", finding("BBB001", 1, savings={1: 1.5})),
@@ -204,7 +205,7 @@ class TestNumbers:
         assert found.saving_ms == pytest.approx(2.2)
 
     def test_end_to_end(self, tmp_path: Path) -> None:
-        engine_of(tmp_path, 1.0, 3.0)
+        timed_engine(tmp_path, 1.0, 3.0)
         write_json(tmp_path / "net.timing.json", [timing_row(300.0 + place, 2.0) for place in range(5)])
         rules = [rule("AAA001", finding("AAA001", 1, savings={1: 1.0}, engine_saving_ms=0.25))]
         assert run(load_engine(tmp_path), rules=rules).savings.end_to_end_ms == pytest.approx(0.75)
@@ -223,7 +224,7 @@ FINDINGS = st.lists(
 
 @pytest.fixture(scope="module")
 def timed(tmp_path_factory: pytest.TempPathFactory) -> Context:
-    return Context(engine_of(tmp_path_factory.mktemp("timed"), *LATENCIES))
+    return Context(timed_engine(tmp_path_factory.mktemp("timed"), *LATENCIES))
 
 
 @given(findings=FINDINGS, random=st.randoms(use_true_random=False))
@@ -249,7 +250,7 @@ class TestBrokenRules:
 
         rules = [rule("AAA001", check=check), rule("BBB001", finding("BBB001", 0))]  # type: ignore[arg-type]
         with caplog.at_level(logging.ERROR):
-            found = run(engine_of(tmp_path, 1.0), rules=rules)
+            found = run(timed_engine(tmp_path, 1.0), rules=rules)
         assert [one.rule.id for one in found.findings] == ["AAA001", "BBB001"]
         assert found.failed == ("AAA001",)
         (missing,) = found.not_checked
@@ -268,7 +269,7 @@ class TestBrokenRules:
         ],
     )
     def test_what_no_rule_may_say(self, tmp_path: Path, said: Finding) -> None:
-        found = run(engine_of(tmp_path, 1.0, 1.0), rules=[rule("AAA001", said)])
+        found = run(timed_engine(tmp_path, 1.0, 1.0), rules=[rule("AAA001", said)])
         assert found.failed == ("AAA001",)
         assert found.findings == ()
 
@@ -277,7 +278,7 @@ class TestNotChecked:
     def test_is_kept_by_rule(self, tmp_path: Path) -> None:
         told = [NotChecked("BBB001", "no profile", 3), NotChecked("BBB001", "no device")]
         rules = [rule("BBB001", *told), rule("AAA001", NotChecked("AAA001", "no log"))]
-        found = run(engine_of(tmp_path, 1.0), rules=rules)
+        found = run(timed_engine(tmp_path, 1.0), rules=rules)
         assert [(one.rule, one.reason) for one in found.not_checked] == [
             ("AAA001", "no log"),
             ("BBB001", "no device"),
@@ -308,10 +309,10 @@ class TestChoice:
     ) -> None:
         rules = [rule(one) for one in ("AAA001", "AAA002", "BBB001", "OK-TC")]
         config = LintConfig(select=select, ignore=ignore)
-        assert list(run(engine_of(tmp_path, 1.0), config, rules).rules) == wanted
+        assert list(run(timed_engine(tmp_path, 1.0), config, rules).rules) == wanted
 
     def test_only_what_is_about_some_layers(self, tmp_path: Path) -> None:
-        engine = engine_of(tmp_path, 1.0, 2.0)
+        engine = timed_engine(tmp_path, 1.0, 2.0)
         rules = [
             rule("AAA001", finding("AAA001", 0, savings={0: 0.5}), finding("AAA001", 1)),
             rule("BBB001", finding("BBB001"), finding("BBB001", 0, severity=INFO)),
@@ -333,7 +334,7 @@ class TestSuppressions:
     def test_whole_findings(self, tmp_path: Path) -> None:
         rules = [rule("AAA001", self.findings(), finding("AAA001")), rule("BBB001", finding("BBB001", 0))]
         config = LintConfig(suppressions=(suppression(("AAA",)),))
-        found = run(engine_of(tmp_path, 1.0, 2.0, 3.0), config, rules)
+        found = run(timed_engine(tmp_path, 1.0, 2.0, 3.0), config, rules)
         assert [one.rule.id for one in found.findings] == ["BBB001"]
         assert [one.layers for one in found.suppressed] == [(0, 1, 2), ()]
         assert {(one.reason, one.origin) for one in found.suppressed} == {
@@ -344,7 +345,7 @@ class TestSuppressions:
 
     def test_some_layers_of_a_finding(self, tmp_path: Path) -> None:
         config = LintConfig(suppressions=(suppression((), "layer1"),))
-        found = run(engine_of(tmp_path, 1.0, 2.0, 3.0), config, [rule("AAA001", self.findings())])
+        found = run(timed_engine(tmp_path, 1.0, 2.0, 3.0), config, [rule("AAA001", self.findings())])
         (judged,) = found.findings
         assert (judged.layers, judged.saving_ms, judged.suppressed_layers) == ((0, 2), 4.5, 1)
         (taken,) = found.suppressed
@@ -354,7 +355,7 @@ class TestSuppressions:
     def test_all_layers_by_several(self, tmp_path: Path) -> None:
         several = tuple(suppression(("AAA001",), f"layer{place}") for place in (0, 1, 2))
         rules = [rule("AAA001", self.findings(), finding("AAA001"))]
-        found = run(engine_of(tmp_path, 1.0, 2.0, 3.0), LintConfig(suppressions=several), rules)
+        found = run(timed_engine(tmp_path, 1.0, 2.0, 3.0), LintConfig(suppressions=several), rules)
         assert [one.layers for one in found.findings] == [
             ()
         ]  # a filter says nothing of the engine as a whole
@@ -363,14 +364,14 @@ class TestSuppressions:
     def test_a_filter_that_cannot_be(self, tmp_path: Path) -> None:
         config = LintConfig(suppressions=(suppression((), "kind:"),))
         with pytest.raises(TrexError, match=r"a\.toml: lint\.suppress\[1\]: layers: "):
-            run(engine_of(tmp_path, 1.0), config, [rule("AAA001")])
+            run(timed_engine(tmp_path, 1.0), config, [rule("AAA001")])
 
 
 class TestGroups:
     """Findings of a rule with one cause are one finding."""
 
     def test_same_group_and_remedy(self, tmp_path: Path) -> None:
-        engine = engine_of(tmp_path, 4.0, 3.0, 2.0, 1.0)
+        engine = timed_engine(tmp_path, 4.0, 3.0, 2.0, 1.0)
         copies = [
             finding("AAA001", 1, 2, savings={1: 1.0, 2: 0.5}, group="layers copy", confidence=Confidence.LOW),
             finding("AAA001", 0, 1, savings={0: 2.0, 1: 2.5}, group="layers copy", severity=ERROR),
@@ -387,7 +388,7 @@ class TestGroups:
 
     def test_small_findings_count_together(self, tmp_path: Path) -> None:
         """Each of them saves less than 1 % of the engine, all of them more."""
-        engine = engine_of(tmp_path, 97.0, *[1.0] * 3)
+        engine = timed_engine(tmp_path, 97.0, *[1.0] * 3)
         small = [finding("AAA001", at, savings={at: 0.6}, group="layers copy") for at in (1, 2, 3)]
         (together,) = run(engine, rules=[rule("AAA001", *small)]).findings
         assert together.severity is WARNING
@@ -395,7 +396,7 @@ class TestGroups:
         assert (alone.severity, alone.message) == (INFO, "AAA001 speaks.")
 
     def test_symptoms_stay_where_no_cause_is_known(self, tmp_path: Path) -> None:
-        engine = engine_of(tmp_path, 4.0, 3.0, 2.0)
+        engine = timed_engine(tmp_path, 4.0, 3.0, 2.0)
         hot = [finding("HOT9", at, group="layers dominate") for at in (0, 1)]
         cause = rule("AAA001", finding("AAA001", 0, savings={0: 1.0}))
         rules = [rule("HOT9", *hot, covered_by=EVERY_RULE), cause]
@@ -410,14 +411,14 @@ class TestGroups:
     def test_a_symptom_of_many_layers_goes_with_half_of_its_time(
         self, tmp_path: Path, times: tuple[float, ...], stays: bool
     ) -> None:
-        engine = engine_of(tmp_path, *times)
+        engine = timed_engine(tmp_path, *times)
         cause = rule("AAA001", finding("AAA001", 2, savings={2: 1.0}))
         found = run(engine, rules=[rule("MOVE9", finding("MOVE9", 1, 2), covered_by=EVERY_RULE), cause])
         assert ("MOVE9" in [judged.rule.id for judged in found.findings]) is stays
 
     @pytest.mark.parametrize("times", [(4.0, 3.0), (None, None)])
     def test_only_named_causes_cover(self, tmp_path: Path, times: tuple[float | None, ...]) -> None:
-        engine = engine_of(tmp_path, *times)
+        engine = timed_engine(tmp_path, *times)
         cause = rule("AAA001", finding("AAA001", 0, savings={0: 1.0}))
         for names, covers in ((("AAA",), True), (("AAA001",), True), (("CCC",), False)):
             found = run(engine, rules=[cause, rule("BBB001", finding("BBB001", 0), covered_by=names)])
