@@ -120,13 +120,6 @@ def test_a_printed_summary_alone(tmp_path: Path) -> None:
     assert stability(engine) is None
 
 
-def test_rows_of_another_run_than_the_summary_are_doubtful(tmp_path: Path) -> None:
-    metadata = {"performance_summary": {"Latency": [1.0, 3.0, 2.0, 1.9, 2.9]}}
-    facts = timing_facts(engine_of(tmp_path, [timing_row(300.0, 0.5)], metadata))
-    assert facts is not None
-    assert "different runs" in facts.doubt
-
-
 @PRINTED
 def test_rows_give_what_trtexec_printed(real: RealSet) -> None:
     engine = load_engine(real.paths())

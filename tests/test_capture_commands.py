@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from trex_tui.capture.options import (
 from trex_tui.capture.plan import RunPlan, flag_name, make_plan
 from trex_tui.capture.script import command_line
 from trex_tui.capture.staging import Names
-from trex_tui.capture.trtexec import Trtexec, parse_version, stated_trtexec
+from trex_tui.capture.trtexec import parse_version
 from trex_tui.errors import TrexError
 
 NAMES = Names(Path("out"), "m")
@@ -151,30 +150,3 @@ class TestQuoting:
         script = f"printf '%s\\0' {command_line(texts)}"
         done = subprocess.run(["bash", "-c", script], capture_output=True, check=True)
         assert done.stdout.split(b"\0")[:-1] == [os.fsencode(one) for one in texts]
-
-
-def rtx(*more: str) -> Trtexec:
-    """A `tensorrt_rtx` of NVIDIA with these options besides the ordinary ones."""
-    known = stated_trtexec("10.4", Path("tensorrt_rtx"))
-    ordinary = {
-        *("--onnx", "--saveEngine", "--loadEngine", "--verbose", "--profilingVerbosity", "--skipInference"),
-        *("--dumpProfile", "--exportLayerInfo", "--exportTimes", "--exportProfile", "--noDataTransfers"),
-        *("--useSpinWait", "--shapes", "--useCudaGraph"),
-    }
-    return replace(known, version="RTX 1.3.0", explained=frozenset({*ordinary, *more}))
-
-
-class TestRtx:
-    def test_graph_and_cache(self) -> None:
-        trtexec = rtx("--rtxCudaGraphStrategy", "--runtimeCacheFile", "--specializeStrategyDS")
-        options = CaptureOptions(onnx="m.onnx", timing_cache="c", shapes="x:1")
-        build, profile = make_plan(options, trtexec, NAMES)
-        assert not [word for word in build.argv if "Cache" in word]
-        assert {
-            *("--rtxCudaGraphStrategy=wholeGraph", "--runtimeCacheFile=c", "--specializeStrategyDS=eager"),
-        } <= set(profile.argv)
-        assert "--separateProfileRun" not in profile.argv
-        again = profile.without_graph(trtexec)
-        assert again is not None
-        assert "--rtxCudaGraphStrategy=disable" in again.argv
-        assert again.without_graph(trtexec) is None

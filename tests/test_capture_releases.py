@@ -13,17 +13,7 @@ from trex_tui.capture.trtexec import (
     find_trtexec,
     flag_table,
     list_candidates,
-    understand,
 )
-
-HELP = ("8.5.0", "8.6.1", "10.6.0", "10.16.1")
-
-
-def real_help(version: str) -> str:
-    path = ARTIFACTS / "help" / f"trt{version}_help.txt"
-    if not path.is_file():
-        pytest.skip(f"no help text at {path}")
-    return path.read_text(encoding="utf-8")
 
 
 class TestTable:
@@ -40,14 +30,6 @@ class TestTable:
             if flag == "--int8":  # of 11, the safe mode alone reads it
                 there -= {"11.0", "11.1"}
             assert here == there, flag
-
-    @pytest.mark.parametrize("version", HELP)
-    def test_what_real_help_texts_explain_is_known(self, version: str) -> None:
-        found = understand(real_help(version), Path("trtexec"))
-        assert found.version == version
-        assert len(found.explained) > 70
-        strangers = {flag for flag in found.explained if not flag_table().where(flag)}
-        assert strangers == set()
 
 
 class TestFinding:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import signal
 import subprocess
@@ -23,14 +22,12 @@ from trex_tui.capture.clocks import HOLD
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.remote import move_options, unpack
 from trex_tui.capture.shell import (
-    Ssh,
     describe_refusal,
 )
 from trex_tui.cli.main import main
 from trex_tui.errors import TrexError
 
 SHELLS = [one for one in ("dash", "bash", "busybox", "ksh") if shutil.which(one)] or ["sh"]
-TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
 
 
 def sh(shell: str, script: str, *arguments: str) -> list[str]:
@@ -61,17 +58,6 @@ def test_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: 
         code = int(str(error.code))
     assert code == 2
     assert told in capsys.readouterr().err
-
-
-class TestQuoting:
-    @given(st.lists(TEXTS, max_size=4))
-    def test_a_shell_gives_back_what_was_said(self, words: list[str]) -> None:
-        """ssh hands its last argument to a login shell: that shell, and the one it starts, leave every word as it is."""
-        *_, host, remote = Ssh("jet").argv('printf "<%s>" "$@"', *words)
-        assert host == "jet"
-        done = subprocess.run(["/bin/sh", "-c", remote], capture_output=True, check=True)
-        assert done.stdout.decode() == "".join(f"<{one}>" for one in words or [""])
-        assert shlex.split(remote)[-len(words) :] == words or not words
 
 
 class TestSending:

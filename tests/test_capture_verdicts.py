@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable
-from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -13,9 +11,8 @@ from capture_bench import Bench
 from fake_trtexec import ENDS, calls
 from helpers import some
 from trex_tui.capture.plan import RunPlan
-from trex_tui.capture.process import ProcessOutcome
 from trex_tui.capture.trtexec import Trtexec, parse_version
-from trex_tui.capture.verdict import RunProgress, find_broken_file, judge
+from trex_tui.capture.verdict import find_broken_file
 
 # Failure of the stand-in -> key of the verdict, the run that fails, words of the sentence, words of the remedy.
 KNOWN = {
@@ -147,23 +144,6 @@ class TestOddities:
             assert {
                 name: data for name, data in after.items() if not name.startswith("net.failed/")
             } == before
-
-
-@pytest.mark.parametrize(
-    ("number", "sentence", "remedy"),
-    [
-        (signal.SIGILL, "trtexec crashed (SIGILL)", "lacks an instruction"),
-        (signal.SIGBUS, "trtexec crashed (SIGBUS)", "check df"),
-        (64, "trtexec crashed (", "end of the log"),
-    ],
-)
-def test_signals(number: int, sentence: str, remedy: str) -> None:
-    now = datetime.now(timezone.utc)
-    plan = RunPlan("build", 1, ("trtexec",), Path("log"), Path("engine"))
-    trtexec = Trtexec(Path("t"), "10.4.0", 26, frozenset())
-    verdict = judge(plan, ProcessOutcome(None, number, "", now, now, 1.0), RunProgress(), trtexec)
-    assert (verdict.key, remedy in verdict.remedy) == ("crashed", True)
-    assert verdict.sentence.startswith(sentence)
 
 
 @pytest.mark.parametrize(

@@ -37,27 +37,6 @@ def test_rows_are_identified_by_what_they_are_not_by_their_position() -> None:
     assert flat([None, {"x": 1}]) == {"[0]": None, "[1].x": 1}
 
 
-def test_sentences_are_left_out_and_names_are_not() -> None:
-    name = "Reformatting CopyNode for Input Tensor 0 to conv1"
-    assert flat({"name": name, "message": "Layer is slow", "roof_note": "no", "sentences": ["One."]}) == {
-        "name": name
-    }
-    assert flat(
-        {
-            "unknown": {"ratio": "there are no timing rows"},
-            "tactic_family": "xmma implicit gemm indexed wo smem",
-        }
-    )
-    assert flat(
-        {"verdict": "two levels", "reason": "needs the verbose log", "shape": [1, 3], "empty": {}}
-    ) == {
-        "verdict": "two levels",
-        "shape": [1, 3],
-        "empty": None,
-    }
-    assert flat({"Duration": "3s (+ 200ms warm up)"})
-
-
 OLD = {
     "engines": [{"name": "alexnet.fp16", "latency": {"p99_ms": 2.0, "p50_ms": 1.0}, "stage": None}],
     "layers": [{"index": 0, "kind": "gemm", "macs": 7}, {"index": 1, "kind": "conv", "macs": 8}],
