@@ -10,6 +10,7 @@ import pytest
 
 from helpers import some
 from log_kit import LOGS, REAL, RTX, STAMP, needs_logs, needs_rtx, read
+from trex_tui.artifacts.kinds import FileKind, recognize
 from trex_tui.artifacts.layer_info import LayerInfo
 from trex_tui.buildlog.layer_lists import parse_io_tensor
 from trex_tui.buildlog.reader import read_log
@@ -221,3 +222,17 @@ def test_names_of_a_file_get_the_details_of_the_log() -> None:
     strange = complete_layer_info(other, {"build_log": trace})
     assert strange.names_only
     assert "is of another engine" in strange.notes[0].message
+
+
+def test_layer_information_that_a_document_quotes(tmp_path: Path) -> None:
+    path = tmp_path / "notes.md"
+    tensor = '{"Name": "x", "Location": "Device", "Dimensions": [1,8], "Format/Datatype": "Half"}'
+    layer = f'"Name": "conv", "LayerType": "CaskConvolution", "Inputs": [{tensor}], "Outputs": [], "TacticName": "t"'
+    path.write_text(
+        f'The engine:\n\n{{"Layers": [{{\n  {layer}\n}}],\n"Bindings": ["x"\n]}}\n\nIt is fast.\n'
+    )
+    assert recognize(path).kind is FileKind.BUILD_LOG
+    (found,) = read_log(path).layer_lists
+    assert len(found.layers) == 1
+    path.write_text("[I] Average on 10 runs - GPU latency: 7.8 ms - Host latency: 9.4 ms\n")
+    assert recognize(path).kind is FileKind.BUILD_LOG

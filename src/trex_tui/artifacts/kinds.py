@@ -113,8 +113,9 @@ _BANNER = re.compile(
 )
 _BARE = re.compile(
     r"^ *\[[VIWEF]\] (?:\[TRT\] \S|=== \w|Error\[\d+\]: |Building engine with configuration:)"
-    r"|^=== Performance summary ===|^Average on \d+ runs - GPU latency: "
-    r"|^GPU Compute Time: min = |^-{15} Timing Runner: |^\*{15} Autotuning |^&&&& (?:PASSED|FAILED) TensorRT\S+ .*# .* -"
+    r"|^=== Performance summary ===|^(?:\[I\] )?(?:Average on \d+ runs - GPU latency: |GPU Compute Time: min = )"
+    r'|^\{"Layers": \['
+    r"|^-{15} Timing Runner: |^\*{15} Autotuning |^&&&& (?:PASSED|FAILED) TensorRT\S+ .*# .* -"
     r"|^\[(?:TensorRT|TRT)\] (?:VERBOSE|INFO|WARNING|ERROR|INTERNAL_ERROR): |^\[TRT\] (?:\[[VIWEF]\] | +\S)"
     r"|^(?:VERBOSE|DEBUG|INFO|WARNING|ERROR): ?\[(?:TensorRT|TRT|Torch-TensorRT[^\]\n]{0,80})\]"
     r"|^(?:DEBUG|INFO|WARNING|ERROR):torch_tensorrt\b|:onnxruntime:[^\]\n]{0,100}tensorrt_execution_provider",
