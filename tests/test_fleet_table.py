@@ -60,17 +60,6 @@ def test_precisions_of_a_network_are_one_model(fleet: Path, capsys: Captured) ->
     assert len(set(models.values())) == 6
 
 
-def test_groups_never_mix_models(fleet: Path, capsys: Captured) -> None:
-    groups = read(capsys, fleet, "--by", "device", "--columns", "median")["row_groups"]
-    (two,) = (group for group in groups if group["engines"] == 2)
-    assert two["model"] == "alexnet"
-    assert two["members"] == ["alexnet_fp16", "alexnet_fp32"]
-    assert two["min_latency_median_ms"] < two["median_latency_median_ms"] < two["max_latency_median_ms"]
-    assert two["best"] == "alexnet_fp16"
-    (unmeasured,) = (group for group in groups if group["device"] is None)
-    assert unmeasured["best"] is unmeasured["min_latency_median_ms"] is None
-
-
 def test_filter_sort_and_top(fleet: Path, capsys: Captured) -> None:
     rows = read(capsys, fleet, "--filter", "device:laptop p99<2ms", "--sort", "p99")["rows"]
     assert [row["engine"] for row in rows] == ["alexnet_fp32", "alexnet_fp16", "resnet18_fp16"]
@@ -86,9 +75,6 @@ def test_filter_sort_and_top(fleet: Path, capsys: Captured) -> None:
     [
         (["--columns", "engine,devise"], "no column 'devise'; did you mean device?"),
         (["--sort", "zeal"], "no column 'zeal'; `trex-tui explain` lists the columns"),
-        (["--by", "devise"], "no column 'devise'; did you mean device?"),
-        (["--by", "device"], "--by: no engine has a measured value; choose measures with --columns"),
-        (["--by", "device", "--columns", "engine"], "--columns: engine is not a number"),
         (["--filter", "p99<"], "--filter: expected a number after `<`"),
         (["--filter", "devise:x"], "--filter: no column 'devise'"),
     ],
@@ -161,19 +147,6 @@ def test_files_of_tables(form: str, fleet: Path, tmp_path: Path) -> None:
     frame = reader[form](target)
     assert len(frame) == 7
     assert frame["latency_median_ms"].notna().sum() == 6
-
-
-def test_pages_have_charts_of_models_with_several_engines(
-    fleet: Path, tmp_path: Path, capsys: Captured
-) -> None:
-    target = tmp_path / "fleet.html"
-    pytest.importorskip("jinja2")
-    pytest.importorskip("altair")
-    assert main(["engines", str(fleet), "-o", str(target)]) == 0
-    page = target.read_text(encoding="utf-8")
-    assert page.count("<svg") == 1
-    assert main(["engines", str(fleet), "--format", "md"]) == 0
-    assert capsys.readouterr().out.count("```text") == 1
 
 
 def test_processes_read_the_same(fleet: Path, capsys: Captured) -> None:

@@ -525,32 +525,6 @@ def is_better_larger(key: str) -> bool:
     return key.endswith(("_qps", "per_s", "_cosine", "_db", "_argmax_pct"))
 
 
-def group_engines(frame: pd.DataFrame, keys: Sequence[str], measures: Sequence[str]) -> pd.DataFrame:
-    """Return a row per model and combination of columns: engines, ranges of measures, and the best of the first measure.
-
-    Args:
-        frame: Rows of an `EngineTable`; those with an error are left out.
-
-    Returns:
-        The keys; `engines`, their number; `min_M`, `median_M` and `max_M` of each measure; `best` and `members`, names.
-    """
-    by = ["model", *(key for key in keys if key != "model")]
-    groups = frame[frame["error"].isna()].groupby(by, dropna=False, sort=False)
-    table = groups.size().rename("engines").to_frame()
-    for measure in measures:
-        table[[f"{part}_{measure}" for part in RANGE]] = groups[measure].agg(list(RANGE))
-    is_descending = is_better_larger(measures[0])
-    ranked = frame.dropna(subset=[measures[0]]).sort_values(
-        measures[0], ascending=not is_descending, kind="stable"
-    )
-    table["best"] = ranked.groupby(by, dropna=False, sort=False)["engine"].first()
-    table["members"] = groups["engine"].agg(tuple)
-    return table.reset_index()
-
-
-RANGE = ("min", "median", "max")
-
-
 def varying_columns(table: EngineTable) -> list[str]:
     """Return the columns that are worth showing: with more than one value; `engine` and `error` too."""
     frame = table.frame

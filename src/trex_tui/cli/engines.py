@@ -9,7 +9,6 @@ from contextlib import contextmanager
 
 from trex_tui.cli.options import (
     CommandParser,
-    add_by,
     add_columns,
     add_filter,
     add_paths,
@@ -25,19 +24,17 @@ from trex_tui.errors import TrexError
 HELP = "Compare many engines in one table"
 EPILOG = """\
 Engines with the same inputs and outputs and mostly the same nodes are one
-model. --by never mixes models. A set that cannot be read is a row with its
-error. Columns with one value are left out of text; JSON, CSV and the like have
-all columns.
+model. A set that cannot be read is a row with its error. Columns with one
+value are left out of text; JSON, CSV and the like have all columns.
 
 --filter is the language of `trex-tui layers`, with the columns of this table;
 `trex-tui explain engines` lists them. --sort date adds the differences to the
-capture before of the same model. html and md have a chart of each model.
+capture before of the same model.
 
 examples:
   trex-tui engines nightly/
   trex-tui engines nightly/ --filter 'device:orin p99<5' --sort p99 --reverse
   trex-tui engines nightly/ --sort date
-  trex-tui engines nightly/ --by device,precision
   trex-tui engines nightly/ --columns engine,median,weights,energy
   trex-tui engines nightly/ -o fleet.html
   trex-tui engines variants/ --pareto median,energy,cosine
@@ -51,7 +48,6 @@ def add_arguments(parser: CommandParser) -> None:
     add_filter(parser, noun="engine")
     add_sort(parser, "order found")
     add_top(parser)
-    add_by(parser, "number of engines, range of measures and best engine, each within one model")
     parser.add_argument(
         "--pareto",
         metavar="X,Y",
@@ -72,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     from trex_tui.analysis.engines import mark_front, read_engines, sort_by_date
     from trex_tui.cli.loading import Loader
     from trex_tui.report.selection import choose_rows, named_column, named_columns, sort_rows
-    from trex_tui.report.views.engines import RANGED, list_engine_groups, list_engines
+    from trex_tui.report.views.engines import list_engines
 
     result = Result(options)
     loader = Loader(options)
@@ -92,14 +88,7 @@ def run(options: argparse.Namespace) -> int:
     index = sort_rows(table, rows, None if is_history else options.sort, is_reversed=options.reverse)
     names, top = split_names(options.columns), options.top or None
     columns = named_columns(table, names) if names else None
-    if options.by:
-        keys = named_columns(table, split_names(options.by))
-        measures = columns or [table.columns[key] for key in RANGED if table.frame[key].notna().any()]
-        if not measures:
-            raise TrexError("--by: no engine has a measured value; choose measures with --columns")
-        return result.write(list_engine_groups(table, index, keys, measures, top), loader.inputs())
-    has_charts = result.format in ("md", "html")
-    return result.write(list_engines(table, index, columns, top, has_charts=has_charts), loader.inputs())
+    return result.write(list_engines(table, index, columns, top), loader.inputs())
 
 
 @contextmanager

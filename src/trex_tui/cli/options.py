@@ -247,15 +247,6 @@ def add_columns(parser: CommandParser) -> None:
     )
 
 
-def add_by(parser: CommandParser, what: str) -> None:
-    """Add `--by A,B`.
-
-    Args:
-        what: What a group has, in words.
-    """
-    parser.add_argument("--by", metavar="A,B", help=f"group by these columns instead (with {what})")
-
-
 def add_top(parser: CommandParser, default: int | None = None) -> None:
     """Add `--top N`: rows of each table; None without the option, unless there is a default."""
     parser.add_argument(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from trex_tui.cli.options import (
     CommandParser,
-    add_by,
     add_filter,
     add_paths,
     add_result,
@@ -38,7 +37,11 @@ _GROUPED = ("text", "json", "jsonl", "md", "html", "csv", "xlsx", "parquet")
 def add_arguments(parser: CommandParser) -> None:
     add_paths(parser)
     parser.add_argument("--all", action="store_true", help="also show options at their default")
-    add_by(parser, "layers and time, such as kind,precision; all groups unless --top is given")
+    parser.add_argument(
+        "--by",
+        metavar="A,B",
+        help="layers and time by these columns instead, such as kind,precision; all groups unless --top is given",
+    )
     add_filter(parser)
     add_top(parser)
     add_result(parser, _GROUPED, schema="summary/3")

@@ -80,6 +80,8 @@ _KEYS = {
     "min_shape": "Smallest shape of the optimization profile.",
     "opt_shape": "Shape that the optimization profile is tuned for.",
     "max_shape": "Largest shape of the optimization profile.",
+    "opt": "Shape that the optimization profile is tuned for.",
+    "runs": "Runs of files that hold several.",
     "ecc": "Whether errors of the memory are corrected.",
     "uuid": "Identity of the GPU.",
     "live_at_peak_count": "Number of tensors in memory at the layer with the most.",
