@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -183,6 +184,14 @@ async def test_the_palette_knows_verbs_of_all_tabs_and_synonyms():
         await e.press("enter", "enter")
         await e.wait(lambda: len(e.app.screen_stack) == 2 and e.screen.pane.tab == "layers")
         assert e.screen.pane.has_class("-sandwich")
+
+
+async def test_the_palette_begins_with_the_verbs_of_the_tab():
+    async with explore(QAT) as e:
+        await e.press("5", "colon")
+        await e.see("Memory: peak")
+        headings = [line.split(":")[0].strip() for line in e.lines if re.match(r"  \w+: ", line)]
+        assert headings[0] == "Memory"
 
 
 async def test_colon_and_a_number_go_to_a_layer():

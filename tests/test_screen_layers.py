@@ -105,6 +105,21 @@ async def test_a_step_of_the_cursor_repaints_two_lines():
         assert sorted(set(painted)) == [1, 2]
 
 
+async def test_groupings_that_do_not_divide_the_layers_are_not_offered():
+    async with explore(QAT) as e:
+        await e.press("2", "T")
+        await e.see("In execution order")
+        assert "By ONNX node" not in e.text
+        assert "By stream" not in e.text
+        await e.press("escape")
+        headings = [next(w for w in GROUPINGS.values() if w in e.lines[2])]
+        for _ in range(6):
+            await e.press("t")
+            headings.append(next(w for w in (*GROUPINGS.values(), "║") if w in e.lines[2]))
+        assert headings[0] == headings[-1]
+        assert len(set(headings)) == 6
+
+
 @pytest.mark.parametrize("grouping", list(GROUPINGS))
 def test_every_layer_is_once_in_the_tree_and_sums_add_up(grouping: str):
     engine = load_engine(QAT)

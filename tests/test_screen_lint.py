@@ -26,6 +26,13 @@ async def test_rule_saving_layer_and_count_are_never_cut(size: tuple[int, int]):
         assert "0.4581 1 +24" in line
 
 
+@pytest.mark.parametrize(("width", "name"), [(120, "output 0… MaxPool_12"), (160, "output 0 of MaxPool_12")])
+async def test_names_of_layers_have_the_room_of_the_details(width: int, name: str):
+    async with explore(QAT, size=(width, 60)) as e:
+        await e.press("6")
+        await e.see(name)
+
+
 async def test_details_say_what_to_do_and_enter_goes_to_the_layer():
     async with explore(QAT) as e:
         await e.press("6")

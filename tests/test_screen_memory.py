@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from helpers import ARTIFACTS
 from screens_kit import SAMPLES, explore
 from trex_tui.widgets.strip import LayerStrip, draw_sparkline
 
 QAT = SAMPLES / "resnet-a100/qat"
+BEV = ARTIFACTS / "bev-multitask-blackwell"
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +59,17 @@ async def test_a_click_on_the_strip_goes_to_the_layer():
         await e.see("▲ peak")
         await e.pilot.click(LayerStrip, offset=(118, 4))
         assert e.screen.current_layer == 36
+
+
+async def test_layers_of_unknown_weights_are_sorted_by_their_activations():
+    if not BEV.is_dir():
+        pytest.skip("no real artifacts here")
+    async with explore(BEV) as e:
+        await e.press("5")
+        await e.see("▼ Activations")
+        first = next(line for line in e.lines if "value_proj" in line)
+        assert "280 MiB" in first
+        assert e.lines.index(first) == 11
 
 
 async def test_names_alone_are_a_sentence():

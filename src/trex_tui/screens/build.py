@@ -318,4 +318,4 @@ class BuildPane(EnginePane):
 def _missing_lines(engine: Engine) -> Iterator[Line]:
     name = f"{engine.name}.build.log"
     yield sentence(f"Create one with `trtexec --verbose … > {name}`.")
-    yield sentence("Without --verbose it has phases, memory and warnings alone.", "$muted")
+    yield sentence("Without --verbose it has only phases, memory and warnings.", "$muted")

@@ -140,12 +140,16 @@ def _nest_phases(trace: BuildTrace) -> View:
             if phase.kind == kind and str(phase.strategy) in (strategy, "None")
         ]
         lines.append(next(iter(own or [phase.line for phase in trace.phases if phase.kind == kind]), None))
-    frame = section.frame.assign(
-        phase=text_array(text.replace(_DEPTH, "") for text in texts), line=pd.array(lines, INT)
-    )
+    frame = section.frame.assign(phase=text_array(map(_name_phase, texts)), line=pd.array(lines, INT))
     columns = [*section.columns, _LINE]
     shown = replace(section, frame=frame, columns=columns, shorten={"phase": cut_end})
     return View(shown, [text.count(_DEPTH) for text in texts])
+
+
+def _name_phase(text: str) -> str:
+    """Return the name without its depth, its strategy first: the end may be cut."""
+    phase, _, strategy = text.replace(_DEPTH, "").partition(", strategy ")
+    return f"strategy {strategy}: {phase}" if strategy else phase
 
 
 def _nest_passes(trace: BuildTrace) -> View:

@@ -41,7 +41,7 @@ class ChartsPane(EnginePane):
     DEFAULT_CSS = """
     ChartsPane {
         layout: horizontal;
-        & > #main { width: 21; height: 100%; display: none; }
+        & > #main { width: 23; height: 100%; display: none; }
         & > Vertical { width: 1fr; height: 100%; }
         & > Vertical > #names { height: 1; color: $muted; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
         & > Vertical > #chart { height: 1fr; padding: 0 1; }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -204,4 +205,7 @@ def _list_causes(
 
 
 def _draw(section: Section, width: int) -> Iterator[Content]:
-    return map(Content.from_rich_text, render_section(section, width).split("\n", allow_blank=True))
+    """Yield the lines of a section; a warning in the color of the theme: Rich's yellow is faint on white."""
+    lines = render_section(replace(section, is_warning=False), width).split("\n", allow_blank=True)
+    style = "$warning" if section.is_warning else ""
+    return (Content.from_rich_text(line).stylize_before(style) for line in lines)

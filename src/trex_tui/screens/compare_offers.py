@@ -57,7 +57,9 @@ def invitation_lines(offers: Offers | None) -> Iterator[Line]:
     if offers is not None and offers.sets:
         yield Line(styled(""))
         yield Line(styled(("Near this engine: Enter compares", "bold")))
-        yield from (Line(styled(f"  {_describe(found)}"), found) for found in offers.sets[:_MOST_NAMED])
+        yield from (
+            Line(styled(f"  {_describe(found)}"), found, indent=4) for found in offers.sets[:_MOST_NAMED]
+        )
         if len(offers.sets) > _MOST_NAMED:
             yield Line(styled((f"  {len(offers.sets) - _MOST_NAMED} more: c", "$muted")))
 

@@ -145,9 +145,7 @@ class ColumnsDialog(ChooseDialog):
 
     def __init__(self, title: str, options: Mapping[str, str], shown: Sequence[str]) -> None:
         super().__init__(title, options)
-        self._keys = (
-            "Tab shows, hides · Ctrl-↑ Ctrl-↓ move · Ctrl-r usual columns · Enter applies · Esc closes"
-        )
+        self._keys = "Tab toggles · Ctrl-↑↓ moves · Ctrl-r resets · Enter applies"
         self._shown = list(shown)
 
     def draw_option(self, key: str, text: str | Content) -> Content:
@@ -190,7 +188,7 @@ class PathDialog(Dialog):
     """A path to type, with completion."""
 
     def __init__(self, title: str, text: str, sentence: str = "") -> None:
-        super().__init__(title, "→ completes · Enter takes it · Esc closes")
+        super().__init__(title, "→ completes · Enter accepts · Esc closes")
         self._text, self._sentence = text, sentence
 
     def compose_content(self) -> ComposeResult:

@@ -37,6 +37,11 @@ _MOST_OPEN = 60
 """Largest engine whose tree begins expanded."""
 
 
+def divides(engine: Engine, grouping: str) -> bool:
+    """Return whether a grouping has several groups; module and execution order are always of use."""
+    return grouping in ("module", "order") or len(set(_find_paths(engine, grouping))) > 1
+
+
 class Tree(NamedTuple):
     """A tree as rows of a table.
 

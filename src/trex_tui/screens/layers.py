@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 from textual import on
@@ -16,7 +17,7 @@ from trex_tui.frames import text_array
 from trex_tui.report.document import Section
 from trex_tui.screens import dialogs
 from trex_tui.screens.layer_rows import add_marks, layer_styles
-from trex_tui.screens.layer_tree import GROUPINGS, Tree, make_tree
+from trex_tui.screens.layer_tree import GROUPINGS, Tree, divides, make_tree
 from trex_tui.screens.pane import EnginePane, LayerOpened
 from trex_tui.screens.settings import Settings
 from trex_tui.widgets.actions import bindings
@@ -63,7 +64,7 @@ class LayersPane(EnginePane):
     @property
     def grouping(self) -> str:
         chosen = Settings.of(self).get("grouping")
-        return chosen if chosen in GROUPINGS else "module"
+        return chosen if chosen in GROUPINGS and divides(self.engine, chosen) else "module"
 
     def watch_shown(self) -> None:
         self.show_tree()
@@ -126,7 +127,7 @@ class LayersPane(EnginePane):
             return
         details = self.query_one("#details", LinkedText)
         if isinstance(row, int):
-            details.show(layer_lines(self.engine, row, self.lint, details.size.width))
+            details.show(partial(layer_lines, self.engine, row, self.lint))
         else:
             details.show(
                 group_lines(self.engine, str(row).lstrip("/"), self._tree.layers[row])
@@ -164,10 +165,12 @@ class LayersPane(EnginePane):
 
     def action_next_grouping(self) -> None:
         names = list(GROUPINGS)
-        self._group(names[(names.index(self.grouping) + 1) % len(names)])
+        place = names.index(self.grouping) + 1
+        self._group(next(name for name in names[place:] + names[:place] if divides(self.engine, name)))
 
     def action_choose_grouping(self) -> None:
-        dialogs.choose(self.app, "Group by", dict(GROUPINGS), self._group, self.grouping)
+        options = {name: title for name, title in GROUPINGS.items() if divides(self.engine, name)}
+        dialogs.choose(self.app, "Group by", options, self._group, self.grouping)
 
     def _group(self, grouping: str) -> None:
         Settings.of(self).set("grouping", grouping)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -47,8 +48,8 @@ from trex_tui.widgets.text import Line, LinkedText, styled
 from trex_tui.widgets.theme import severity_style
 
 MOST_LAYERS = 200
-_NAME = 20
-"""Cells of a name in the list of layers."""
+_NAME, _NUMBERS = 20, 25
+"""Fewest cells of a name in the list of layers, and those of number, time and saving."""
 _NOT_SHOWN = ("Formula", "Reads", "Thresholds")
 """Facts of a rule that `explain` has."""
 _CHECKING, _CLEAN = "Checking rules …", "No findings."
@@ -175,9 +176,9 @@ class LintPane(EnginePane):
         """Show the details of the entry under the cursor."""
         entry, details = self.entry(event.row), self.query_one("#details", LinkedText)
         if entry is not None and self.lint is not None:
-            details.show(entry_lines(Linted(self.engine, self.lint), entry))
+            details.show(partial(entry_lines, Linted(self.engine, self.lint), entry))
         elif self.shows_reformats and isinstance(event.row, int):
-            details.show(layer_lines(self.engine, event.row, self.lint))
+            details.show(partial(layer_lines, self.engine, event.row, self.lint))
 
     def open_row(self, table: FrameTable, row: Row) -> None:
         """Go to the layer of a finding; expand a group."""
@@ -297,7 +298,7 @@ def _describe(entry: Entry) -> str:
     return entry.title or entry.missing[0].reason
 
 
-def entry_lines(linted: Linted, entry: Entry) -> Iterator[Line]:
+def entry_lines(linted: Linted, entry: Entry, width: int) -> Iterator[Line]:
     """Yield what a finding means and what to do, its layers as links, evidence, and the texts of the rule."""
     sections = list(describe_entry(linted, entry, load_rules().by_id))
     order = {"": 0, "Remedy": 1, "layers": 2, "Evidence": 3, "Rule": 4}
@@ -311,7 +312,7 @@ def entry_lines(linted: Linted, entry: Entry) -> Iterator[Line]:
     for section in sorted(others, key=lambda section: order.get(section.key or section.title, 5)):
         yield from (EMPTY, heading("What to do" if section.title == "Remedy" else section.title))
         if section.key == "layers":
-            yield from _layer_links(linted, section)
+            yield from _layer_links(linted, section, max(_NAME, width - _NUMBERS))
         else:
             facts = [fact for fact in section.facts if fact.column.title not in _NOT_SHOWN]
             yield from fact_lines(Section("", facts=facts, sentences=section.sentences))
@@ -321,7 +322,7 @@ def _title(title: str) -> str:
     return "Affected time" if title.startswith("Layers take") else title.removesuffix(" ms")
 
 
-def _layer_links(linted: Linted, section: Section) -> Iterator[Line]:
+def _layer_links(linted: Linted, section: Section, width: int) -> Iterator[Line]:
     """Yield a link per layer, those with the largest saving first."""
     frame, names = section.frame, short_names(linted.engine)
     if frame is None:
@@ -334,7 +335,7 @@ def _layer_links(linted: Linted, section: Section) -> Iterator[Line]:
         shown.index, *(plain_values(shown[key]) for key in ordered), strict=True
     ):
         gain = f"−{format_ms(saving)}" if saving else ""
-        text = f"{format_ms(time):>7} {gain:>7}  {names.fit(name, _NAME)}"
+        text = f"{format_ms(time):>7} {gain:>7}  {names.fit(name, width)}"
         yield Line(styled((f"› {layer:>4} ", "$accent"), text), int(layer))
     if len(frame) > MOST_LAYERS:
         yield sentence(f"{len(frame) - MOST_LAYERS} more, with smaller savings", "$muted")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import pandas as pd
@@ -33,6 +34,7 @@ from trex_tui.widgets.theme import kind_style
 
 MOST_TENSORS = 12
 _MAIN = "footprint_allocated_bytes"
+_ACTIVATIONS = "io_allocated_bytes"
 _KEYS = ("index", "name", _MAIN, "weights_bytes", "io_bytes", "kind", "footprint_bytes")
 _NAME = 24
 
@@ -80,7 +82,9 @@ class MemoryPane(EnginePane):
         super().__init__(engine)
         self.is_known = engine.has_graph and not engine.has_names_only
         self.add_class("-split" if self.is_known else "-unknown")
-        self.sort, self.is_reversed = _MAIN, False
+        # Layers of unknown weights have no footprint: their activations still have an order.
+        self.main_key = min(_MAIN, _ACTIVATIONS, key=lambda key: engine.column(key).isna().sum())
+        self.sort, self.is_reversed = self.main_key, False
         self._figures: Figures | None = None
         self._detailed: int | None = -1
 
@@ -131,12 +135,18 @@ class MemoryPane(EnginePane):
         table = self.query_one(FrameTable)
         index = sort_rows(self.engine, self.shown.rows, self.sort or None, is_reversed=self.is_reversed)
         table.sort, table.is_descending = self.sort, not self.is_reversed
-        section = make_section(self.engine, index, _KEYS, self.lint)
+        keys = dict.fromkeys((*_KEYS[:2], self.main_key, *_KEYS[2:]))
+        section = make_section(self.engine, index, tuple(keys), self.lint)
+        titles = {_MAIN: "Allocated", _ACTIVATIONS: "Activations"}
         columns = [
-            replace(column, priority=0, title="Allocated") if column.key == _MAIN else column
+            replace(
+                column,
+                title=titles.get(column.key, column.title),
+                priority=0 if column.key == self.main_key else column.priority,
+            )
             for column in section.columns
         ]
-        table.show(replace(section, columns=columns, bar=_MAIN))
+        table.show(replace(section, columns=columns, bar=self.main_key))
         self._detailed = -1
         self.show_layer(self.current_layer)
 
@@ -151,7 +161,7 @@ class MemoryPane(EnginePane):
         self.show_rows()
 
     def action_choose_sort(self) -> None:
-        options = {key: self.engine.columns[key].title for key in _KEYS}
+        options = {key: self.engine.columns[key].title for key in dict.fromkeys((*_KEYS, self.main_key))}
         dialogs.choose(self.app, "Sort by", options, self.sort_by, self.sort)
 
     def action_reverse_sort(self) -> None:
@@ -178,11 +188,9 @@ class MemoryPane(EnginePane):
         size = total(self._figures.live.iloc[[layer]])
         note = "" if size is None or self.has_class("-unsized") else f"layer {layer}: {format_bytes(size)}"
         self.query_one(LayerStrip).mark(layer, note)
-        self.query_one("#details", LinkedText).show(self._detail_lines(layer))
+        self.query_one("#details", LinkedText).show(partial(self._detail_lines, layer))
 
-    def _detail_lines(self, layer: int) -> Iterator[Line]:
-        details = self.query_one("#details", LinkedText)
-        width = max(24, (details.size.width or 40) - 3)
+    def _detail_lines(self, layer: int, width: int) -> Iterator[Line]:
         peak = memory_facts(self.engine).peak_layer
         if peak is not None and layer != peak:
             yield from self._live_lines(f"Live at layer {layer}", layer, width)

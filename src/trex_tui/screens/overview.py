@@ -229,27 +229,32 @@ class OverviewPane(EnginePane):
                 yield from (fact(title, texts[title], label) for title in wanted if title in texts)
 
     def _finding_lines(self, width: int) -> Iterator[Line]:
-        """Yield the worst findings: rule, saving, first layer and count; the title last, which may be cut."""
+        """Yield the worst findings: rule, saving, first layer and count; a narrow column keeps saving and title."""
         lint = self.lint
         if lint is None:
             yield from (heading("Findings"), sentence("…", "$muted"))
             return
-        count = f": {MOST_FINDINGS} of {len(lint.findings)}" if len(lint.findings) > MOST_FINDINGS else ""
-        yield heading(f"Findings{count}")
         if not lint.findings:
+            yield heading("Findings")
             yield sentence(fit_summary(Linted(self.engine, lint)))
-        shown = lint.findings[:MOST_FINDINGS]
-        rule = max((len(finding.rule.id) for finding in shown), default=0)
-        place = max((len(describe_place(finding)) for finding in shown), default=0)
-        for finding in shown:
+            return
+        shown, is_wide = lint.findings[:MOST_FINDINGS], width >= _WIDE_FACTS
+        rows = [(finding.rule.id, describe_place(finding)) if is_wide else ("", "") for finding in shown]
+        rule = max(10 - 7 * (not is_wide), *(3 + len(rule) for rule, _ in rows))
+        place = 2 + max(5, *(len(place) for _, place in rows)) if is_wide else 0
+        heads = f"{'saving ms' if is_wide else 'ms':>{rule}}  {'layer' if is_wide else ''}"
+        yield Line(styled(("Findings", "bold $primary"), (heads, "$muted")))
+        for finding, (name, where) in zip(shown, rows, strict=True):
             saving = MISSING if finding.saving_ms is None else format_ms(finding.saving_ms)
-            head = f"{MARKS[finding.severity]} {finding.rule.id:<{rule}} "
-            numbers = f"{saving:>7} {describe_place(finding):<{place}} "
+            head = f"{MARKS[finding.severity]} {name}"
+            numbers = f"{saving:>{8 + rule - len(head)}}  {where:<{place}}"
             title = cut_end(finding.rule.title, max(1, width - len(head) - len(numbers)))
             yield Line(
                 styled((head, severity_style(finding.severity.value)), (numbers, "bold"), title),
                 FindingOpened(finding),
             )
+        if more := len(lint.findings) - len(shown):
+            yield sentence(f"{more} more in Lint", "$muted")
 
     def _share_lines(self, width: int) -> Iterator[Line]:
         """Yield a bar per bound, kind, precision: Enter shows its layers."""
@@ -264,7 +269,12 @@ class OverviewPane(EnginePane):
             cell_len(text)
             for text in (*_GROUPS.values(), *(bar.name for rows in bars.values() for bar in rows))
         )
-        heads = (("n", 5), ("ms", 9), ("%", 7)) if engine.has_profile else (("n", 5),)
+        heads = [("n", 5), ("ms", 9), ("%", 7)] if engine.has_profile else [("n", 5)]
+        if width < _WIDE_FACTS and engine.has_profile:  # the bar needs the room
+            heads = heads[1:]
+            bars = {
+                key: [bar._replace(numbers=bar.numbers[1:]) for bar in rows] for key, rows in bars.items()
+            }
         for key, rows in bars.items():
             is_unknown = key == "bound" and reasons and all(bar.link is None for bar in rows)
             yield from bar_lines(_GROUPS[key], heads, () if is_unknown else rows, width, name)

@@ -90,7 +90,8 @@ class Commands(Provider):
     """Actions, layers and themes."""
 
     async def discover(self) -> Hits:
-        for action in _actions_of(self.screen):
+        tab = getattr(getattr(self.screen, "pane", None), "tab", "")
+        for action in sorted(_actions_of(self.screen), key=lambda action: action.place not in (tab, ENGINES)):
             yield DiscoveryHit(_describe(action), self._runner(action), help=action.tooltip)
 
     async def search(self, query: str) -> Hits:

@@ -23,6 +23,7 @@ from trex_tui.frames import plain_values, total
 from trex_tui.lint.run import LintResult
 from trex_tui.report.absence import no_profile
 from trex_tui.text import (
+    MISSING,
     format_bytes,
     format_count,
     format_ms,
@@ -38,6 +39,8 @@ from trex_tui.widgets.theme import LETTERS, SEVERITIES, kind_style, precision_st
 MOST_NEIGHBOURS = 5
 MOST_SLOWEST = 10
 _LONGEST_HEADING = 200
+_WIDE = 56
+"""Cells of the details from which a neighbour has its kind beside its name."""
 _LETTERS = {severity: letter for letter, severity in LETTERS.items()}
 _ROOFLINE = {
     "flops_per_byte": "intensity", "achieved_flops_per_s": "achieved", "peak_flops_per_s": "peak",
@@ -81,7 +84,7 @@ def layer_lines(
             (engine.columns[key].title, engine.columns[key].format(engine.column(key).iloc[layer]))
             for key in sizes
         ]
-        yield from _facts("Bytes", facts)
+        yield from _facts("Bytes", [(title, text) for title, text in facts if text != MISSING])
     if values["onnx_nodes"]:
         yield from _heading(f"ONNX nodes ({len(values['onnx_nodes'])})")
         yield from (Line(Content(f"  {printable(node)}"), indent=4) for node in values["onnx_nodes"])
@@ -160,8 +163,7 @@ def _describe_types(values: Mapping[Any, Any]) -> Content:
 
 def _describe_times(engine: Engine, values: Mapping[Any, Any]) -> Iterator[str]:
     if values["latency_ms"] is None:
-        reason = "no row in the profile" if engine.has_profile else no_profile(engine)
-        yield f"Time unknown: {reason}"
+        yield "No time: the profile has no row of the layer." if engine.has_profile else no_profile(engine)
         return
     words = [
         f"{name} {engine.columns[key].format(values[key], with_unit=True)}"
@@ -302,14 +304,10 @@ def _neighbour_lines(
 def _link(engine: Engine, layer: int, sign: str, width: int = 80) -> Line:
     row = {key: plain_values(engine.layers[key].iloc[[layer]])[0] for key in ("name", "kind", "latency_ms")}
     time = "" if row["latency_ms"] is None else f"{format_ms(row['latency_ms'])} ms "
-    name = short_names(engine).fit(row["name"], max(16, width - len(time) - len(row["kind"]) - 14))
+    kind = f"{row['kind']} " if width >= _WIDE else ""
+    name = short_names(engine).fit(row["name"], max(16, width - len(time) - len(kind) - 12))
     return Line(
-        styled(
-            f"  {sign} {layer:<4} {time}",
-            (row["kind"], kind_style(row["kind"])),
-            f" {name} ",
-            ("›", "$muted"),
-        ),
+        styled(f"  {sign} {layer:<4} {time}", (kind, kind_style(row["kind"])), f"{name} ", ("›", "$muted")),
         int(layer),
         9,
     )
@@ -333,6 +331,6 @@ def _compute_lines(engine: Engine, layer: int) -> Iterator[Line]:
             facts.append((label, re.sub(r" ([kMGT]) (?=FLOP|B)", r" \1", text)))
     formula = plain_values(point[["peak_formula"]])[0]
     yield from _facts("Compute", [*facts, ("peak is", formula or "")])
-    yield from _muted(f"  unknown: {reason}" for reason in point["reasons"])
+    yield from _muted([f"  No roofline: {'; '.join(point['reasons'])}." if len(point["reasons"]) else ""])
     assumptions = dict.fromkeys([*point["assumptions"], *find_device(engine).assumptions])
     yield from _muted(f"  assumes {text}" for text in assumptions if facts)

@@ -15,7 +15,7 @@ from trex_tui.widgets.text import Line, LinkedText, styled
 
 LABEL = 13
 """Cells of a label, with the gap behind it."""
-_WIDEST_LABEL = 20
+_WIDEST_LABEL = 22
 _STATISTIC, _FIGURE = 7, 8
 EMPTY = Line(Content(""))
 

@@ -1,11 +1,12 @@
-"""Texts that scroll, with links: details of a layer, findings, explanations, sections of a report."""
+"""Texts that scroll, with links: details of a layer, findings, explanations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+from rich.cells import chop_cells
 from textual.binding import BindingType
 from textual.content import Content
 from textual.events import Click, Resize
@@ -17,8 +18,6 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.visual import Visual
 
-from trex_tui.report.document import Section
-from trex_tui.report.text import render_section
 from trex_tui.widgets.actions import MOVE, TEXT, bindings
 from trex_tui.widgets.theme import component_style
 
@@ -65,20 +64,13 @@ class LinkedText(ScrollView, can_focus=True):
         super().__init__(id=id)
         self._lines: Sequence[Line] = ()
         self._rows: list[tuple[Content, int]] = []
-        self._sections: tuple[Section, ...] = ()
+        self._draw: Callable[[int], Iterable[Line]] | None = None
         self._width = 0
 
-    def show(self, lines: Iterable[Line]) -> None:
-        """Show lines from the top."""
-        self._lines, self._sections = list(lines), ()
-        self._start()
-
-    def show_sections(self, sections: Iterable[Section]) -> None:
-        """Show sections of a report, drawn for the width."""
-        self._sections = tuple(sections)
-        self._start()
-
-    def _start(self) -> None:
+    def show(self, lines: Iterable[Line] | Callable[[int], Iterable[Line]]) -> None:
+        """Show lines, or those that a function draws for a width, from the top."""
+        self._draw = lines if callable(lines) else None
+        self._lines = () if callable(lines) else list(lines)
         self.set_reactive(LinkedText.chosen, None)
         self._wrap()
         self.scroll_to(y=0, animate=False)
@@ -93,8 +85,8 @@ class LinkedText(ScrollView, can_focus=True):
         width = self.scrollable_content_region.width
         if width <= 0:
             return
-        if self._sections:
-            self._lines = list(_section_lines(self._sections, width))
+        if self._draw is not None:
+            self._lines = list(self._draw(width))
         self._rows = [
             (row, number) for number, line in enumerate(self._lines) for row in _wrap_line(line, width)
         ]
@@ -172,19 +164,13 @@ def _wrap_line(line: Line, width: int) -> list[Content]:
     first, *rest = line.content.wrap(width)
     if not rest or not line.indent:
         return [first, *rest]
+    if len(first.plain.rstrip()) <= line.indent:  # a label before one long word
+        first = line.content[: len(chop_cells(line.content.plain, width)[0])]
     left = line.content[len(first) :]
     plain = left.plain
     left = left[len(plain) - len(plain.lstrip()) :]
     blanks = Content(" " * line.indent)
     return [first, *(blanks + row for row in left.wrap(max(8, width - line.indent)))]
-
-
-def _section_lines(sections: Iterable[Section], width: int) -> Iterator[Line]:
-    for number, section in enumerate(sections):
-        if number:
-            yield Line(Content(""))
-        for line in render_section(section, width).split("\n", allow_blank=True):
-            yield Line(Content.from_rich_text(line))
 
 
 def styled(*parts: tuple[str, str] | str) -> Content:
