@@ -57,21 +57,6 @@ class TestCommand:
         assert here.names() == COMPLETE
 
     @pytest.mark.parametrize(
-        "arguments",
-        [
-            [],
-            ["--onnx", "net.onnx", "--timeout", "soon"],
-            ["--onnx", "net.onnx", "--builder", "nvcc"],
-            ["--onnx", "net.onnx", "--duration", "٣"],
-        ],
-    )
-    @pytest.mark.usefixtures("here")
-    def test_bad_usage(self, arguments: list[str]) -> None:
-        with pytest.raises(SystemExit) as stop:
-            capture(*arguments)
-        assert stop.value.code == 2
-
-    @pytest.mark.parametrize(
         ("arguments", "part"),
         [
             (["--onnx", "absent.onnx"], "absent.onnx does not exist"),

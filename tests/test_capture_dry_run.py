@@ -92,23 +92,6 @@ def test_without_trtexec(here: Bench, capsys: pytest.CaptureFixture[str], versio
     assert stated.replace(" trtexec --", f" {program} --").splitlines()[2:] == asked.splitlines()[2:]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        (["--dry-run", "--for", "8.0"], "8.2 to 11.1 are known"),
-        (["--dry-run", "--for", "11.1", "--fp16"], "8.0.1 to 10.16 has it"),
-        (["--for", "10.4"], "--for needs --dry-run"),
-        (["--dry-run", "--trtexec", "/absent"], "or name its version: --dry-run --for 10.4"),
-    ],
-)
-def test_refused(here: Bench, capsys: pytest.CaptureFixture[str], arguments: list[str], part: str) -> None:
-    assert main(["capture", "--onnx", "net.onnx", *arguments]) == 2
-    out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
-    assert part in err
-    assert not here.outdir.exists()
-
-
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("name", some(HOSTILE))
 def test_hostile_names(

@@ -38,15 +38,12 @@ def sh(shell: str, script: str, *arguments: str) -> list[str]:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--host", "-x"], "--host"),
         (["--host", "a", "--host", "b"], "one machine at a time"),
-        (["--with-engine"], "--with-engine needs --host"),
         (["--timing-cache", "/no/where/tc"], "--timing-cache: /no/where/tc cannot be read and written"),
         (
             ["--", "--timingCacheFile=/no/where/tc"],
             "--timingCacheFile after --: /no/where/tc cannot be read and written",
         ),
-        (["--", "--timingCacheFile"], "--timingCacheFile after --: "),
         (["--host", "a", "--timing-cache", "/"], "--timing-cache: / cannot be read and written"),
     ],
 )

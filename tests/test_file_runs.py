@@ -97,13 +97,3 @@ def test_text_lists_the_runs_of_a_log(
     ]
     assert main([command, path, "--run", "4"]) == 2
     assert "no run 4; the file holds runs 1 to 3" in capsys.readouterr().err
-
-
-def test_export_writes_the_metadata_of_the_chosen_run(tmp_path: Path) -> None:
-    path = log_of_runs(tmp_path / "x.profile.log")
-    out = tmp_path / "x.metadata.json"
-    assert main(["export", str(path), "-o", str(out), "--run", "2"]) == 0
-    assert json.loads(out.read_text(encoding="utf-8"))["performance_summary"] == {
-        "Throughput": 222.25,
-        "Latency": [1.0, 3.0, 2.0, 4.49944, 3.0],
-    }

@@ -80,14 +80,3 @@ def test_every_command_opens_every_set(command: str, folder: str, capsys: pytest
     options = ["--fail-on", "never"] if command == "lint" else []
     assert main([command, str(SAMPLES / folder), *options]) == 0
     assert capsys.readouterr().out
-
-
-def test_damage_is_stated(capsys: pytest.CaptureFixture[str]) -> None:
-    folder = str(SAMPLES / "damaged")
-    assert main(["summary", folder]) == 0
-    shown = capsys.readouterr()
-    for kind in ("profile", "timing", "build.metadata", "profile.metadata"):
-        assert re.search(rf"alexnet_fp16\.{kind}\.json:\d+: is truncated", shown.out)
-        assert re.search(rf"alexnet_fp16\.{kind}\.json:\d+: is truncated", shown.err)
-    assert main(["summary", folder, "--strict"]) == 2
-    assert len(load_engine(folder).layers) == len(read("alexnet", "graph")["Layers"])
