@@ -70,7 +70,6 @@ COLUMNS = {
         Column("layers", "Layers", "Layers after the pass, of the strategy, or that fell back."),
         Column("change", "Δ", "Layers that the pass added or removed."),
         Column("layer", "Layer", "Name of the layer in the log.", priority=0, width=24),
-        Column("with", "With", "Layer it was fused with.", priority=1, width=16),
         Column("formats", "Formats", "Types and layouts of inputs and outputs, from their strides.", priority=3, width=20),
         Column("delta_pct", "Δ %", "Additional time over the tactic in the engine.", "100 · (time / chosen − 1)", priority=0),
         Column("state", "State", "Of a tactic: in the engine, or chosen for its formats. Of a request: result.", priority=1),
@@ -97,7 +96,7 @@ def list_sections(join: BuildJoin, engine: Engine | None, top: int | None = 10) 
     """Yield the tables of a log that have rows."""
     trace = join.trace
     sections = [dla_section(trace), requests_section(engine), phases_section(trace), passes_section(trace)]
-    sections += [fusions_section(trace), tuned_section(join), strategies_section(trace)]
+    sections += [tuned_section(join), strategies_section(trace)]
     for section in (*sections, *memory_sections(trace), messages_section(trace)):
         if section.frame is not None and len(section.frame):
             yield limit_rows(drop_empty_columns(section), None if section.key in _WHOLE else top)
@@ -185,18 +184,6 @@ def passes_section(trace: BuildTrace) -> Section:
             rows.append((graph_pass.name, layers, change or None, *(counts[kind] or None for kind in _STEPS)))
             before = before if layers is None else layers
     return _table("build_passes", "Passes", rows, ("pass", "layers", "change", *_STEPS))
-
-
-def fusions_section(trace: BuildTrace) -> Section:
-    """Return what the passes did to layers of the engine that was kept."""
-    rows = [
-        (graph_pass.name, step.kind, step.rule or None, step.layer, step.other,
-         f"{step.from_type} → {step.to_type}" if step.from_type and step.to_type else None, step.line)
-        for graph_pass in trace.passes if graph_pass.strategy in (trace.winner, None)
-        for step in graph_pass.fusions
-    ]  # fmt: skip
-    columns = ("pass", "step", "rule", "layer", "with", "types", "line")
-    return _table("build_fusions", "Fusions", rows, columns, "step")
 
 
 def strategies_section(trace: BuildTrace) -> Section:

@@ -180,20 +180,19 @@ def describe_version(engine: Engine) -> str:
 
 def _describe_layers(engine: Engine) -> str:
     if not engine.has_graph and not engine.has_profile:
-        on_dla = len(engine.facts.dla_layers)
-        known = f", {on_dla} on the DLA" if on_dla else ""
-        return f"unknown{known} (needs layer information or a profile)"
+        return "unknown (needs layer information or a profile)"
     idle = int((~engine.layers["kind"].isin(WORKING)).sum())
-    words = f"{len(engine)}" + (f" ({idle} no-op)" if idle else "")
+    words, profiles = (
+        f"{len(engine)}" + (f" ({idle} no-op)" if idle else ""),
+        len(engine.optimization_profiles),
+    )
     if engine.has_names_only:
         words += "; names only"
     elif engine.details_source is not None:
         words += f"; types, shapes and tactics from the {engine.details_source.replace('_', ' ')}"
-    if len(engine.optimization_profiles) > 1:
-        words += (
-            f"; optimization profile {engine.optimization_profile} of {len(engine.optimization_profiles)}"
-        )
-    return words
+    return words + (
+        f"; optimization profile {engine.optimization_profile} of {profiles}" if profiles > 1 else ""
+    )
 
 
 def count_notes(engine: Engine) -> str:
@@ -214,8 +213,11 @@ def _work_facts(engine: Engine) -> Iterator[Fact]:
     yield Fact(replace(COMPUTE["macs"], title="Compute"), None, _describe_compute(engine))
     yield Fact(Column("", "Streams"), None, _describe_streams(engine))
     changes, path = find_reformats(engine), critical_path(engine)
-    parts = {"Critical path": (len(path.layers), path.latency_ms)} if path else {}
-    parts |= {"Reformats": (len(changes), total(changes["latency_ms"]))} if len(changes) else {}
+    parts: dict[str, tuple[int, float | None]] = {}
+    if path is not None:
+        parts["Critical path"] = len(path.layers), path.latency_ms
+    if len(changes):
+        parts["Reformats"] = len(changes), total(changes["latency_ms"])
     for title, (count, time) in parts.items():
         yield Fact(Column("", title), None, f"{plural(count, 'layer')}, {_describe_time(engine, time)}")
 

@@ -28,7 +28,7 @@ from trex_tui.report.document import Fact, Section
 from trex_tui.text import MISSING, format_bytes, format_shape, printable, shorten_middle
 
 _CUT = "truncated in the metadata; complete in the log"
-_LOGS = (FileKind.BUILD_LOG, FileKind.PROFILE_LOG)
+_NOTHING = "Not stated (needs {})."
 _LONGEST_VALUE = 200
 _MOST_BINDINGS = 6
 MODEL = by_key(
@@ -53,21 +53,12 @@ def plan_sections(engine: Engine) -> Iterator[Section]:
     """Yield model, device, builder and run."""
     yield _model_section(engine)
     yield _device_section(engine)
-    needs = {"builder": "a build log or build metadata", "run": "a profile log or profile metadata"}
-    kinds = {"builder": FileKind.BUILD_LOG, "run": FileKind.PROFILE_LOG}
+    needs = {
+        "builder": "trtexec's log or metadata of the build",
+        "run": "trtexec's log or metadata of the run",
+    }
     for key, settings in (("builder", build_settings(engine)), ("run", run_settings(engine))):
-        yield _settings_section(key, settings, _explain_nothing(engine, needs[key], kinds[key]))
-
-
-def _explain_nothing(engine: Engine, needed: str, *kinds: FileKind) -> str:
-    """Return the sentence of a part that no file states; a log without it was not written by trtexec, or is cut."""
-    found = [kind for kind in kinds or _LOGS if kind in engine.files]
-    if (
-        kinds == (FileKind.BUILD_LOG,) and found
-    ):  # that of a run that loaded the engine says nothing about the build
-        log = find_log(engine, FileKind.BUILD_LOG)
-        found = [] if log is not None and log.options.build.get("Load engine") else found
-    return "Not stated in the log (trtexec prints it)." if found else f"Not stated (needs {needed})."
+        yield _settings_section(key, settings, _NOTHING.format(needs[key]))
 
 
 def _model_section(engine: Engine) -> Section:
@@ -91,7 +82,7 @@ def _model_section(engine: Engine) -> Section:
             Fact(MODEL["batch"], batch[0], f"{batch[0]} ({batch[1]})"),
             Fact(Column("batch_source", ""), batch[1]),
         ]
-    sentence = _explain_nothing(engine, "layer information, a build log or build metadata")
+    sentence = _NOTHING.format("layer information, or trtexec's log or metadata of the build")
     return Section("model", "Model", facts, [] if facts else [sentence])
 
 
@@ -135,7 +126,7 @@ def _device_section(engine: Engine) -> Section:
         "assumptions": device.assumptions,
         "overrides": device.overrides,
     }
-    sentences = warnings if facts else [_explain_nothing(engine, "a log, or metadata, of a run")]
+    sentences = warnings if facts else [_NOTHING.format("trtexec's log or metadata of a run")]
     return Section("device", "Device", facts, sentences, data=peaks, is_warning=bool(warnings))
 
 
