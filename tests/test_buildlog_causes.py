@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from log_kit import REAL, RTX, STAMP, needs_logs, needs_rtx, read
+from trex_tui.artifacts.kinds import FileKind, recognize
 from trex_tui.buildlog.failures import LogFailure, find_failure, recognise
 from trex_tui.buildlog.reader import read_log
 
@@ -213,6 +214,28 @@ def test_pasted_ends_of_runs_have_the_errors_before_them(tmp_path: Path) -> None
         failure = failure_of(tmp_path, *texts)
         assert failure is not None
         assert failure.key == "type_mismatch"
+
+
+def test_internal_errors_of_tensorrt_7(tmp_path: Path) -> None:
+    path = tmp_path / "log.txt"
+    path.write_text(
+        "[TensorRT] INTERNAL ERROR: Assertion failed: n >= 0\n../builder/Layers.cpp:4061\nAborting...\n"
+    )
+    assert recognize(path).kind is FileKind.BUILD_LOG
+    failure = find_failure(read_log(path))
+    assert failure is not None
+    assert failure.cause.startswith("n >= 0")
+    assert not failure.is_certain
+
+
+def test_a_node_of_ros(tmp_path: Path) -> None:
+    path = tmp_path / "notes.md"
+    reason = "IBuilder::buildSerializedNetwork: Error Code 9: Internal Error (/nms: no supported formats)"
+    path.write_text(f"```\n[detection_exe-1] [I] [TRT] Local\n[detection_exe-1] [E] [TRT] {reason}\n```\n")
+    assert recognize(path).kind is FileKind.BUILD_LOG
+    failure = find_failure(read_log(path))
+    assert failure is not None
+    assert failure.cause == "/nms: no supported formats"
 
 
 def test_a_crash_before_a_run_is_of_another_program(tmp_path: Path) -> None:

@@ -112,11 +112,11 @@ _BANNER = re.compile(
     r"(?: \[[\w -]{1,20} v(?P<version>\d{1,9})\])?(?:.*?# (?P<command>.*))?"
 )
 _BARE = re.compile(
-    r"^ *\[[VIWEF]\] (?:\[TRT\] \S|=== \w|Error\[\d+\]: |Building engine with configuration:)"
+    r"^(?: *|\[[\w./-]{1,80}-\d+\] )\[[VIWEF]\] (?:\[TRT\] \S|=== \w|Error\[\d+\]: |Building engine with configuration:)"
     r"|^=== Performance summary ===|^(?:\[I\] )?(?:Average on \d+ runs - GPU latency: |GPU Compute Time: min = )"
     r'|^\{"Layers": \['
     r"|^-{15} Timing Runner: |^\*{15} Autotuning |^&&&& (?:PASSED|FAILED) TensorRT\S+ .*# .* -"
-    r"|^\[(?:TensorRT|TRT)\] (?:VERBOSE|INFO|WARNING|ERROR|INTERNAL_ERROR): |^\[TRT\] (?:\[[VIWEF]\] | +\S)"
+    r"|^\[(?:TensorRT|TRT)\] (?:VERBOSE|INFO|WARNING|ERROR|INTERNAL[_ ]ERROR): |^\[TRT\] (?:\[[VIWEF]\] | +\S)"
     r"|^(?:VERBOSE|DEBUG|INFO|WARNING|ERROR): ?\[(?:TensorRT|TRT|Torch-TensorRT[^\]\n]{0,80})\]"
     r"|^(?:DEBUG|INFO|WARNING|ERROR):torch_tensorrt\b|:onnxruntime:[^\]\n]{0,100}tensorrt_execution_provider",
     re.MULTILINE,

@@ -524,7 +524,7 @@ def _ends_with_errors(trace: BuildTrace, errors: list[Message]) -> bool:
         results.append(trace.performance.line)
     last = max((message.last_line for message in errors), default=0)
     is_end = any(
-        pattern.search(message.text)
+        message.severity == "F" or pattern.search(message.text)
         for pattern in (_CONSEQUENCES, _END_OF_BUILD, _CRASHED)
         for message in errors
     )

@@ -26,7 +26,7 @@ _LETTERS = {
     **dict.fromkeys(("INFO", "NOTICE", "SUCCESS", "FIXME"), "I"),
     **dict.fromkeys(("WARNING", "WARN"), "W"),
     "ERROR": "E",
-    **dict.fromkeys(("INTERNAL_ERROR", "CRITICAL", "FATAL", "C"), "F"),
+    **dict.fromkeys(("INTERNAL_ERROR", "INTERNAL ERROR", "CRITICAL", "FATAL", "C"), "F"),
 }
 """Levels of loggers -> severity of TensorRT's."""
 _WORDS = "|".join(sorted((word for word in _LETTERS if len(word) > 1), key=len, reverse=True))
