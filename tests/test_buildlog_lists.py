@@ -10,6 +10,7 @@ import pytest
 
 from helpers import some
 from log_kit import LOGS, REAL, RTX, STAMP, needs_logs, needs_rtx, read
+from trex_tui.api import load_engine
 from trex_tui.artifacts.kinds import FileKind, recognize
 from trex_tui.artifacts.layer_info import LayerInfo
 from trex_tui.buildlog.layer_lists import parse_io_tensor
@@ -236,3 +237,18 @@ def test_layer_information_that_a_document_quotes(tmp_path: Path) -> None:
     assert len(found.layers) == 1
     path.write_text("[I] Average on 10 runs - GPU latency: 7.8 ms - Host latency: 9.4 ms\n")
     assert recognize(path).kind is FileKind.BUILD_LOG
+
+
+def test_constants_of_myelin_are_no_inputs(tmp_path: Path) -> None:
+    def tensor(name: str) -> str:
+        return f"{{ Name: {name}, Dimensions: [8,4], Format/Datatype: Half }}"
+
+    inputs = ", ".join(map(tensor, ("x", "__mye5_dconst", "bias _ ONNXTRT_Broadcast_6_constantHalf")))
+    path = tmp_path / "net.log"
+    path.write_text(
+        f"{STAMP} [V] [TRT] Layers:\nName: g_myl0_1, LayerType: gemm, Inputs: [ {inputs}], Outputs: [ {tensor('y')}], "
+        "TacticName: t, StreamId: 0, Metadata: \n"
+    )
+    engine = load_engine(path)
+    assert engine.bindings["name"].tolist() == ["x", "y"]
+    assert engine.layers["weights_bytes"].tolist() == [2 * 8 * 4 * 2]

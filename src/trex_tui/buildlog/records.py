@@ -60,6 +60,10 @@ def _find_list(traces: Mapping[str, BuildTrace]) -> tuple[str, BuildTrace, Layer
     return max(found, key=lambda item: LIST_FORMS.index(item[2].form), default=None)
 
 
+_MYELIN_CONSTANT = re.compile(r"^__mye\d|_constant(?:Half|Float|BF?\d+|Int\d+)$")
+"""Names that Myelin gives to weights and other constants."""
+
+
 def _bindings(trace: BuildTrace, listed: LayerList) -> tuple[str, ...]:
     """Return inputs and outputs of the network: as listed, as fed by trtexec, or tensors only read or only written."""
     printed = trace.network_tensors or trace.bindings
@@ -69,7 +73,8 @@ def _bindings(trace: BuildTrace, listed: LayerList) -> tuple[str, ...]:
     written = dict.fromkeys(
         tensor["Name"] for layer in listed.layers for tensor in layer.raw.get("Outputs", ())
     )
-    return (*(name for name in read if name not in written), *(name for name in written if name not in read))
+    inputs = (name for name in read if name not in written and not _MYELIN_CONSTANT.search(name))
+    return (*inputs, *(name for name in written if name not in read))
 
 
 def _inputs_first(tensors: Iterable[PrintedBinding]) -> list[PrintedBinding]:
