@@ -38,7 +38,6 @@ def one_line(text: str) -> str:
         ("g.graphml", b"<?xml"),
         ("g.json", b"{"),
         ("G.CSV", b"index,name,"),
-        ("g.jsonl", b'{"index"'),
         ("g.parquet", b"PAR1"),
         ("g.xlsx", b"PK"),
         ("g.perfetto.json", b'{"'),
@@ -118,7 +117,6 @@ def test_examples_of_the_help(
     ("arguments", "told"),
     [
         ([], "name a file with -o, or the format with --format"),
-        (["-o", "x.pdf"], "PDF is not supported"),
         (["-o", ".", "--format", "json"], "is not a regular file"),
         (["-o", "x"], "unknown extension; choose --format dot"),
         (["-o", "absent/x.dot"], "directory absent does not exist"),

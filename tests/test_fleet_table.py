@@ -132,7 +132,7 @@ def test_every_run_of_a_file_is_a_row(tmp_path: Path, capsys: Captured) -> None:
     assert only == {"run": 1, "latency_median_ms": by_run[1]}
 
 
-@pytest.mark.parametrize("form", ["jsonl", "parquet", "xlsx"])
+@pytest.mark.parametrize("form", ["parquet", "xlsx"])
 def test_files_of_tables(form: str, fleet: Path, tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     for needed in {"parquet": ["pyarrow"], "xlsx": ["xlsxwriter", "openpyxl"]}.get(form, []):
@@ -140,7 +140,6 @@ def test_files_of_tables(form: str, fleet: Path, tmp_path: Path) -> None:
     target = tmp_path / f"fleet.{form}"
     assert main(["engines", str(fleet), "-o", str(target)]) == 0
     reader = {
-        "jsonl": lambda path: pandas.read_json(path, lines=True),
         "parquet": pandas.read_parquet,
         "xlsx": pandas.read_excel,
     }

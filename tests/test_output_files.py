@@ -25,7 +25,7 @@ def engine(tmp_path: Path) -> Path:
     ("command", "name"),
     [
         *(("export", f"x.{ending}") for ending in ("dot", "graphml", "json", "csv", "parquet", "xlsx", "perfetto.json")),
-        *(("layers", f"x.{ending}") for ending in ("txt", "json", "jsonl", "csv", "md", "html")),
+        *(("layers", f"x.{ending}") for ending in ("txt", "json", "csv", "md", "html")),
         ("summary", "x.json"),
         ("engines", "x.csv"),
         ("report", "x.html"),

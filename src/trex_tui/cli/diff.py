@@ -63,8 +63,8 @@ examples:
   trex-tui diff a/ b/ --why --filter 'kind:convolution'
   trex-tui diff a/ b/ --rename 's/^.wrapper//'
 """
-_FORMATS = ("text", "json", "jsonl", "csv", "md", "html", "xlsx", "parquet")
-_TABLES = ("jsonl", "csv", "xlsx", "parquet")
+_FORMATS = ("text", "json", "csv", "md", "html", "xlsx", "parquet")
+_TABLES = ("csv", "xlsx", "parquet")
 
 
 def add_arguments(parser: CommandParser) -> None:

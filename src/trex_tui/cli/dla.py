@@ -25,7 +25,7 @@ examples:
 def add_arguments(parser: CommandParser) -> None:
     add_file(parser, "--onnx", metavar="MODEL", required=True, help="the ONNX model")
     parser.add_argument("--shapes", metavar="SPEC", default="", help="of dynamic inputs: input:1x3x224x224,…")
-    add_result(parser, ("text", "json", "jsonl", "csv", "md", "html"), schema="dla/1", has_strict=False)
+    add_result(parser, ("text", "json", "csv", "md", "html"), schema="dla/1", has_strict=False)
 
 
 def run(options: argparse.Namespace) -> int:

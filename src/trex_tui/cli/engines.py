@@ -60,7 +60,7 @@ def add_arguments(parser: CommandParser) -> None:
     reading.add_argument(
         "--dask", metavar="ADDRESS", help="read on the workers of a Dask cluster, which see the same paths"
     )
-    formats = ("text", "json", "jsonl", "csv", "md", "html", "xlsx", "parquet")
+    formats = ("text", "json", "csv", "md", "html", "xlsx", "parquet")
     add_result(parser, formats, schema="engines/2")
 
 

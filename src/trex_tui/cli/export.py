@@ -36,7 +36,7 @@ examples:
   trex-tui export results/alexnet --format dot | dot -Tpdf > alexnet.pdf
   trex-tui export results/alexnet -o alexnet.metadata.json
 """
-_TABLES = ("csv", "jsonl", "parquet", "xlsx")
+_TABLES = ("csv", "parquet", "xlsx")
 _FORMATS = ("dot", "svg", "png", "graphml", "json", "trace", *_TABLES, "trex-metadata")
 _WITH_NOTES = ("dot", "json", "trace")
 _COLOR_BY = Words(("kind", "precision", "latency"))

@@ -35,7 +35,7 @@ examples:
   trex-tui layers net/ --chart bar --x kind --y macs
   trex-tui layers net/ --chart scatter --x macs --color-by bound
 """
-_FORMATS = ("text", "json", "jsonl", "csv", "md", "html", "xlsx", "parquet", "svg", "png")
+_FORMATS = ("text", "json", "csv", "md", "html", "xlsx", "parquet", "svg", "png")
 
 
 def add_arguments(parser: CommandParser) -> None:

@@ -46,7 +46,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_argument(
         "--budget", type=size_bytes, metavar="SIZE", help="memory for all of them: 4GiB, 512MiB, 4GB"
     )
-    add_result(parser, ("text", "json", "jsonl", "csv", "md", "html"), schema="memory/1")
+    add_result(parser, ("text", "json", "csv", "md", "html"), schema="memory/1")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -30,7 +30,7 @@ def add_arguments(parser: CommandParser) -> None:
     add_file(parser, "--trace", metavar="FILE", required=True, help="SQLite export of Nsight Systems")
     add_paths(parser)
     add_top(parser, 20)
-    add_result(parser, ("text", "json", "jsonl", "csv", "md", "html"), schema="nsys/1")
+    add_result(parser, ("text", "json", "csv", "md", "html"), schema="nsys/1")
 
 
 def run(options: argparse.Namespace) -> int:

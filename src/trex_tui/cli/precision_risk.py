@@ -35,7 +35,7 @@ def add_arguments(parser: CommandParser) -> None:
     add_paths(parser)
     add_inputs(parser)
     add_top(parser, 20)
-    add_result(parser, ("text", "json", "jsonl", "csv", "md", "html"), schema="precision-risk/1")
+    add_result(parser, ("text", "json", "csv", "md", "html"), schema="precision-risk/1")
 
 
 def run(options: argparse.Namespace) -> int:

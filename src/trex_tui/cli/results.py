@@ -103,8 +103,6 @@ class Result:
         ending = next((ending for ending in endings if name.endswith(f".{ending}")), "")
         if not ending and default == "text":
             return default
-        if ending == "pdf":
-            raise TrexError(f"{self.path}: PDF is not supported; write .html and print it from a browser")
         if endings.get(ending) not in formats:
             what = f"no {ending} here" if ending else "unknown extension"
             raise TrexError(f"{self.path}: {what}; choose --format {known}")
@@ -253,7 +251,6 @@ _ENDINGS = {
     "dot": "dot",
     "gv": "dot",
     "graphml": "graphml",
-    "pdf": "pdf",
 }
 """End of a file name -> format that one command has; the longer ends first. `formats.WRITERS` has the others."""
 

@@ -31,7 +31,7 @@ examples:
   trex-tui summary results/alexnet --by origin --filter kind:reformat
   trex-tui summary results/ --by kind,tactic --format csv -o tactics.csv
 """
-_GROUPED = ("text", "json", "jsonl", "md", "html", "csv", "xlsx", "parquet")
+_GROUPED = ("text", "json", "md", "html", "csv", "xlsx", "parquet")
 
 
 def add_arguments(parser: CommandParser) -> None:

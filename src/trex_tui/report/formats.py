@@ -56,14 +56,6 @@ def _write_json(document: Document) -> str:
     return json.dumps(plain_document(document), indent=2, allow_nan=False) + "\n"
 
 
-def _write_jsonl(document: Document) -> str:
-    """Return a line per row."""
-    from trex_tui.frames import plain_rows
-
-    rows = plain_rows(_join_tables(document, lambda value: value))
-    return "".join(f"{json.dumps(row, allow_nan=False)}\n" for row in rows)
-
-
 def escape_markdown(text: str) -> str:
     """Escape a text for Markdown and HTML, on one line; `@`, `#` and addresses become no links."""
     text = printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
@@ -275,7 +267,6 @@ def _join_values(value: Any) -> Any:  # noqa: ANN401 - a cell
 WRITERS = {
     "text": Writer(_write_text, ("txt",)),
     "json": Writer(_write_json, ("json",)),
-    "jsonl": Writer(_write_jsonl, ("jsonl",), has_notes=False),
     "csv": Writer(_write_csv, ("csv",), has_notes=False),
     "md": Writer(_write_markdown, ("md", "markdown")),
     "html": Writer(_write_html, ("html", "htm")),

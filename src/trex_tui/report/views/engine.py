@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -30,7 +29,6 @@ from trex_tui.artifacts.kinds import FileKind
 from trex_tui.column import Column, by_key
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Engine
-from trex_tui.errors import Severity
 from trex_tui.frames import plain_rows, total
 from trex_tui.report.absence import no_profile
 from trex_tui.report.document import Document, Fact, Section, drop_empty_columns
@@ -65,7 +63,6 @@ _SCOPES = {
     "file": ", all of the file",
 }
 _MACHINE = ("l4t", "power_mode", "driver", "kernel", "container")
-_SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "remark"}
 _OBJECTS = (
     "timing",
     "stability",
@@ -151,7 +148,6 @@ def _engine_facts(engine: Engine) -> list[Fact]:
             len(engine) if engine.has_graph or engine.has_profile else None,
             _describe_layers(engine),
         ),
-        Fact(Column("", "Notes"), None, count_notes(engine)),
     ]
 
 
@@ -193,12 +189,6 @@ def _describe_layers(engine: Engine) -> str:
     return words + (
         f"; optimization profile {engine.optimization_profile} of {profiles}" if profiles > 1 else ""
     )
-
-
-def count_notes(engine: Engine) -> str:
-    """Count the notes by severity."""
-    counts = Counter(note.severity for note in engine.notes)
-    return ", ".join(plural(counts[one], name) for one, name in _SEVERITIES.items() if counts[one]) or "none"
 
 
 # Work
