@@ -104,3 +104,11 @@ def bench(tmp_path: Path, programs: Any, monkeypatch: pytest.MonkeyPatch) -> Any
     for variable in ("FAKE_TRTEXEC_FAIL", "FAKE_TRTEXEC_CALLS", "FAKE_TRTEXEC_FIFO", "TRTEXEC"):
         monkeypatch.delenv(variable, raising=False)
     return Bench(tmp_path, programs)
+
+
+@pytest.fixture
+def here(bench: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A place to capture in, which is the current directory; trtexec of 10.4 is found."""
+    monkeypatch.chdir(bench.place)
+    monkeypatch.setenv("TRTEXEC", str(bench.programs("10.4.0").path))
+    return bench

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from build_cases import GONE, HEAD, STEM, write_log
+from build_cases import STEM, write_log
 from helpers import ARTIFACTS, REPOSITORY
 from small_engines import small_engine
 from trex_tui.analysis.build import (
@@ -18,7 +18,6 @@ from trex_tui.analysis.build import (
 )
 from trex_tui.api import load_engine
 from trex_tui.buildlog.reader import read_log
-from trex_tui.frames import plain_values
 
 LOGS = sorted((REPOSITORY / "sample_artifacts" / "build-log").glob("*.log.gz")) + sorted(
     (ARTIFACTS / "logs").glob("*verbose*.log") if ARTIFACTS.is_dir() else []
@@ -47,18 +46,6 @@ def test_choices_by_hand(tmp_path: Path) -> None:
     assert near_ties(join.choices) == [stem]
     untuned = next(choice for choice in join.choices if choice.name == "/head/softmax/Softmax")
     assert (untuned.tuning, untuned.chosen, untuned.margin_pct) == (None, None, None)
-
-
-def test_tuned_layers_by_hand(tmp_path: Path) -> None:
-    table = join_of(tmp_path).tuned.set_index("name")
-    assert table.index.tolist() == [STEM, HEAD, GONE]
-    assert table["layers"].tolist() == [(1,), (6,), ()]
-    assert table["seconds"].tolist() == [1.0, 0.5, 0.125]
-    assert table["tactics"].tolist() == [5, 2, 1]
-    assert table["skipped"].tolist() == [1, 0, 0]
-    assert plain_values(table["chosen_ms"]) == [0.2, 0.3, None]
-    assert plain_values(table["margin_pct"]) == [pytest.approx(1.0), pytest.approx(100.0), None]
-    assert table["is_near_tie"].tolist() == [True, False, False]
 
 
 def test_a_log_alone(tmp_path: Path) -> None:

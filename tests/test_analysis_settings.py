@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from helpers import ARTIFACTS, layer, tensor, write_graph, write_json
+from helpers import layer, tensor, write_graph, write_json
 from trex_tui.analysis.options import (
     BUILD_SETTINGS,
     RUN_SETTINGS,
@@ -22,11 +21,10 @@ from trex_tui.analysis.options import (
     run_settings,
     timed_run,
 )
-from trex_tui.analysis.releases import OPTIONS, parse_version
+from trex_tui.analysis.releases import OPTIONS
 from trex_tui.api import load_engine
 from trex_tui.engine.model import Engine
 
-FLAGS = ARTIFACTS.parent / "reference" / "trtexec-flags.json"
 LOG = """\
 &&&& RUNNING TensorRT.trtexec [TensorRT v101601] [b11] # trtexec --onnx=a.onnx --useCudaGraph --infStreams=2
 [07/07/2026-02:10:59] [I] === Model Options ===
@@ -60,21 +58,6 @@ def engine_of(
     if metadata is not None:
         write_json(folder / "net.profile.metadata.json", metadata)
     return load_engine(folder)
-
-
-@pytest.mark.skipif(not FLAGS.is_file(), reason="no reference")
-def test_releases_are_those_of_the_option_parser() -> None:
-    reference = json.loads(FLAGS.read_text(encoding="utf-8"))
-    # In 11 --int8 is read by the safe mode alone; the others came to public releases with 10.0.
-    corrected = {"--int8", "--errorOnTimingCacheMiss", "--stronglyTyped"}
-    for name, entry in reference["flags"].items():
-        for text in reference["versions"] if entry["parsed"] and name not in corrected else ():
-            is_between = entry["parsed"][0] in entry["parsed"]
-            version = parse_version(text)
-            first, last = parse_version(entry["parsed"][0]), parse_version(entry["parsed"][-1])
-            assert version is not None
-            assert is_between
-            assert OPTIONS[name].fits(version, "trtexec") is (first <= version <= last), (name, text)  # type: ignore[operator]
 
 
 def test_settings_of_a_log(tmp_path: Path) -> None:

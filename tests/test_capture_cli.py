@@ -16,14 +16,6 @@ from fake_trtexec.kit import COMPLETE, Bench, fifo, is_running, wait_for
 from trex_tui.cli.main import main
 
 
-@pytest.fixture
-def here(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    """The current directory is the test's, and trtexec of 10.4 is found."""
-    monkeypatch.chdir(bench.place)
-    monkeypatch.setenv("TRTEXEC", str(bench.programs("10.4.0").path))
-    return bench
-
-
 def capture(*arguments: str) -> int:
     return main(["capture", *arguments])
 

@@ -31,14 +31,6 @@ HOSTILE = [
 ]
 
 
-@pytest.fixture
-def here(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    """The current directory is the test's, and trtexec of 10.4 is found."""
-    monkeypatch.chdir(bench.place)
-    monkeypatch.setenv("TRTEXEC", str(bench.programs("10.4.0").path))
-    return bench
-
-
 def script(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     capsys.readouterr()
     assert main(["capture", *arguments, "--dry-run"]) == 0

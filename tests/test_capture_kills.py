@@ -19,13 +19,6 @@ MOMENTS = (12, 7, 10, 3, 11, 9, 1, 8, 2, 4, 5, 6)
 """Lines on stderr: 1 names trtexec, up to 7 it builds, up to 12 it measures."""
 
 
-@pytest.fixture
-def here(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    monkeypatch.chdir(bench.place)
-    monkeypatch.setenv("TRTEXEC", str(bench.programs("10.4.0").path))
-    return bench
-
-
 def kill_after(lines: int, number: signal.Signals, *arguments: str) -> None:
     """Start a capture, and kill it when it has said so many lines."""
     process = subprocess.Popen(

@@ -18,7 +18,6 @@ from capture_bench import Bench
 from fake_trtexec.kit import wait_for_end
 from trex_tui.analysis.energy import power_facts, power_table
 from trex_tui.api import load_engine
-from trex_tui.artifacts.power import COLUMNS
 from trex_tui.capture.monitor import RunMonitor
 from trex_tui.capture.shell import Shell
 from trex_tui.capture.verdict import RunProgress
@@ -89,28 +88,6 @@ def sample(tmp_path: Path, count: int = 3) -> tuple[RunMonitor, list[dict[str, s
 
 
 class TestSources:
-    def test_nvidia_smi(self, tmp_path: Path, tools: Path) -> None:
-        install(tools, "nvidia-smi", SMI)
-        monitor, rows = sample(tmp_path)
-        assert monitor.source == "nvidia-smi"
-        assert monitor.samples == len(rows)
-        assert tuple(rows[0]) == COLUMNS
-        last = rows[-1]
-        assert last["stage"] == "measuring"
-        assert float(last["run_s"]) > float(last["stage_s"]) >= 0
-        assert {key: last[key] for key in COLUMNS[4:]} == {
-            "source": "nvidia-smi",
-            "power_w": "131.9",
-            "gpu_temperature_c": "61",
-            "gpu_clock_mhz": "1980",
-            "memory_clock_mhz": "2619",
-            "gpu_utilization_pct": "97",
-            "memory_used_mib": "913",
-            "throttle_reasons": "power cap",
-        }
-        assert "of power and clocks by nvidia-smi" in monitor.remark
-        wait_for_end(int((tmp_path / "pid").read_text()))
-
     def test_tegrastats_comes_first(self, tmp_path: Path, tools: Path) -> None:
         """A Jetson has an nvidia-smi as well, which knows no power."""
         install(tools, "nvidia-smi", SMI)

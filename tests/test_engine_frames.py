@@ -86,26 +86,23 @@ def test_bytes_of_tensors(real: RealSet) -> None:
         assert engine.has_names_only
         return
     listed = [
-        (index, role, entry)
+        (index, role, entry["Name"], tuple(entry["Dimensions"]), entry["Format/Datatype"])
         for index, raw in enumerate(objects)
         for key, role in (("Inputs", "input"), ("Outputs", "output"))
         for entry in raw.get(key, ())
     ]
-    assert plain_values(engine.tensors["layer"]) == [index for index, *_ in listed]
-    assert plain_values(engine.tensors["role"]) == [role for _, role, _ in listed]
-    for row, (_, _, entry) in zip(plain_rows(engine.tensors), listed, strict=True):
-        assert row["name"] == entry["Name"]
-        assert row["shape"] == tuple(entry["Dimensions"])
-        bits = TYPES.get(entry["Format/Datatype"])  # the bare types of Myelin; layouts are tested apart
-        if bits and min(entry["Dimensions"], default=0) >= 0:
-            assert row["bytes"] == -(-math.prod(entry["Dimensions"]) * bits // 8) == row["allocated_bytes"]
-    totals: dict[int, int | None] = {}
-    for layer_index, size in zip(
-        engine.tensors["layer"].tolist(), plain_values(engine.tensors["bytes"]), strict=True
-    ):
-        before = totals.get(layer_index, 0)
-        totals[layer_index] = None if size is None or before is None else before + size
-    assert plain_values(engine.column("io_bytes")) == [totals.get(index, 0) for index in range(len(engine))]
+    rows = plain_rows(engine.tensors)
+    assert [tuple(row[key] for key in ("layer", "role", "name", "shape")) for row in rows] == [
+        entry[:4] for entry in listed
+    ]
+    sizes: dict[int, list[int | None]] = defaultdict(list)
+    for row, (index, *_, shape, text) in zip(rows, listed, strict=True):
+        sizes[index].append(row["bytes"])
+        bits = TYPES.get(text)  # the bare types of Myelin; layouts are tested apart
+        if bits and min(shape, default=0) >= 0:
+            assert row["bytes"] == -(-math.prod(shape) * bits // 8) == row["allocated_bytes"]
+    totals = [None if None in sizes[index] else sum(sizes[index]) for index in range(len(engine))]  # type: ignore[arg-type]
+    assert plain_values(engine.column("io_bytes")) == totals
 
 
 def test_unknown_is_missing_never_0(tmp_path: Path) -> None:
