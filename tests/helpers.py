@@ -99,7 +99,6 @@ def _named(stem: str, kinds: str) -> dict[str, str]:
 
 
 _MEASURED = "graph profile timing"
-_BARE = f"{_MEASURED} metadata"
 _STATED = f"{_MEASURED} build_metadata profile_metadata"
 REAL_SETS = (
     *(

@@ -67,12 +67,3 @@ def small_engine(folder: Path, *, profiled: bool = True) -> Path:
     layers = [raw_layer(index, name, kind, shape) for index, (name, kind, shape, _) in enumerate(NET)]
     times = {name: time for name, _, _, time in NET if time is not None}
     return write_set(folder, "tiny", layers, times if profiled else None)
-
-
-def several_engines(folder: Path) -> Path:
-    """Two engines, one of them without a profile, and one that cannot be read."""
-    small_engine(folder / "fast")
-    small_engine(folder / "unprofiled", profiled=False)
-    graph = small_engine(folder / "broken", profiled=False) / "tiny.graph.json"
-    graph.write_text(graph.read_text(encoding="utf-8")[:300], encoding="utf-8")
-    return folder

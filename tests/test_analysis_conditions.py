@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from helpers import ARTIFACTS, chain, write_files, write_graph, write_profile, write_sample_set
-from power_kit import tegrastats_line, write_power_set
+from power_kit import profile_log, tegrastats_line, write_power_set
 from trex_tui.analysis.conditions import FACTS, capture_facts, compare_conditions, find_doubts
 from trex_tui.analysis.energy import layer_energy, power_facts, power_table, throttling
 from trex_tui.api import load_engine
@@ -37,6 +37,17 @@ def test_samples_of_the_measurement_alone_count(tmp_path: Path) -> None:
     reasons = throttling(engine)
     assert reasons is not None
     assert reasons[["reason", "samples"]].to_numpy().tolist() == [["power cap", 2], ["software thermal", 1]]
+
+
+def test_stamps_of_the_log_bound_the_measurement(tmp_path: Path) -> None:
+    write_sample_set(tmp_path)
+    lines = [tegrastats_line(second, 10.0 + second) for second in range(5, 20)]
+    (tmp_path / "net.monitor.csv").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "net.profile.log").write_text(profile_log(15, 4.0), encoding="utf-8")
+    facts = power_facts(load_engine(tmp_path))
+    assert facts is not None
+    assert (facts.scope, facts.samples) == ("measurement", 4)  # 12 to 15: a stamp may be a second late
+    assert facts.power_mean_w == pytest.approx(fmean([22.0, 23.0, 24.0, 25.0]))
 
 
 def test_a_busy_gpu_makes_an_estimate_and_a_whole_file_none(tmp_path: Path) -> None:
