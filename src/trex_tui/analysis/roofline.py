@@ -282,7 +282,7 @@ def _column(key: str, title: str, text: str, formula: str, source: str, *aliases
 
 # fmt: off
 _LISTED = (
-    _column("flops_per_byte", "FLOP/byte", "Operations per byte moved: FLOP of floats, OP of integers. Below the "
+    _column("flops_per_byte", "FLOP/B", "Operations per byte moved: FLOP of floats, OP of integers. Below the "
             "device's ridge, bandwidth limits the layer. trex differs: MACs by unpadded bytes, without residual "
             "inputs.", f"2 · macs / {_MOVED}", "layer information: Kernel, Groups, Dimensions", "intensity",
             "arithmetic_intensity"),

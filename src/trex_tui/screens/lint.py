@@ -161,7 +161,8 @@ class LintPane(EnginePane):
         keys = ["mark", "rule", "saving_ms", "place", "title", "name"]
         frame = pd.DataFrame(values, index=list(rows), columns=keys).astype({"saving_ms": FLOAT})
         columns = [replace(FINDING[key], priority=0) for key in keys[:-1]]
-        columns.append(replace(self.engine.columns["name"], priority=1))
+        if frame["name"].any():
+            columns.append(replace(self.engine.columns["name"], title="First layer", priority=1))
         cut = {"title": cut_end, "name": lambda name, width: names.fit(name, width) if name else ""}
         return Section("lint", "Findings", frame=frame, columns=columns, noun="finding", shorten=cut)
 

@@ -269,7 +269,9 @@ class OverviewPane(EnginePane):
             cell_len(text)
             for text in (*_GROUPS.values(), *(bar.name for rows in bars.values() for bar in rows))
         )
-        heads = [("n", 5), ("ms", 9), ("%", 7)] if engine.has_profile else [("n", 5)]
+        count = 1 + max(4, len(str(len(engine))))
+        sum_ms = 2 + max(7, len(format_ms(engine.latency_total_ms or 0.0)))
+        heads = [("n", count), ("ms", sum_ms), ("%", 7)] if engine.has_profile else [("n", count)]
         if width < _WIDE_FACTS and engine.has_profile:  # the bar needs the room
             heads = heads[1:]
             bars = {

@@ -341,6 +341,9 @@ class FrameTable(ScrollView, can_focus=True):
         if is_right and len(values) > _MEASURED:
             known = [value for value in values if value is not None]
             values = [*values[:_MEASURED], *([min(known), max(known)] if known else [])]
+        elif key != self._name_key:  # few different words
+            words = {value for value in values if isinstance(value, str)}
+            values = [*words, *(value for value in values if not isinstance(value, str))]
         texts = [*map(self._whole_text(column), values)]
         if key == self._name_key and self._levels:
             texts = [f"{guide}▾ {text}" for guide, text in zip(self._guides, texts, strict=True)]
