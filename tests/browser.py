@@ -53,12 +53,8 @@ class Page:
 
     def open(self, path: Path) -> None:
         """Load a file, and wait until it is there."""
-        self.open_url(path.as_uri())
-
-    def open_url(self, url: str) -> None:
-        """Load a page, and wait until it is there."""
         self.events.clear()
-        self.call("Page.navigate", url=url)
+        self.call("Page.navigate", url=path.as_uri())
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self.events.append(self._next())
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from helpers import chain, layer, tensor, write_graph, write_json, write_sample_set
 from trex_tui.api import load_engine
-from trex_tui.column import RARE
 from trex_tui.engine import filter as filters
 from trex_tui.engine.filter import (
     DEEPEST,
@@ -388,4 +387,3 @@ def test_typing_in_a_large_engine_stays_fast(tmp_path: Path) -> None:
     for text in ("b", "bl", "block1 kind:p", "block1 -kind:gemm", "name~block1.*v$"):
         find_matches(engine, text, is_typing=True)
     assert time.process_time() - began < 1.0
-    assert RARE
