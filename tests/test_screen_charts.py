@@ -123,3 +123,10 @@ def test_the_terminals_own_colors_stay_where_the_theme_has_them():
 
 def test_every_block_of_a_chart_has_an_ascii_sign():
     assert "?" not in to_ascii("".join(map(chr, range(0x2580, 0x25A0))))
+
+
+async def test_the_current_layer_has_a_shape_in_columns_too():
+    async with explore(QAT, size=(80, 24)) as e:
+        await e.press("4", "p")
+        await e.see("Live activations by layer")
+        await e.see("●")

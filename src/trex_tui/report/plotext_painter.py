@@ -206,6 +206,9 @@ def _paint_columns(chart: Chart, colors: Mapping[str, Color], canvas: _Canvas) -
             plotext.scatter(
                 cells[rows].tolist(), y[first][rows].tolist(), marker=_MARKER, color=color, fillx=True
             )
+    if is_current.any():  # a shape too: without colors the bar is like the others
+        middle = int(np.median(np.flatnonzero(is_current)))
+        plotext.scatter([cells[middle]], [y[first][middle]], marker="●", color=canvas.look.mark)
     _set_axis("x", chart.x, lower, upper, max(2, canvas.width // 16), is_whole=half == 0.5)
     top = float(y.max()) or 1.0
     _set_axis("y", chart.y, 0.0, top, 5)
