@@ -235,6 +235,13 @@ def test_layer_information_that_a_document_quotes(tmp_path: Path) -> None:
     assert recognize(path).kind is FileKind.BUILD_LOG
     (found,) = read_log(path).layer_lists
     assert len(found.layers) == 1
+    port = "[ { Name: x, Dimensions: [8], Format/Datatype: Half }]"
+    line = (
+        f"Name: conv, LayerType: gemm, Inputs: {port}, Outputs: {port}, TacticName: t, StreamId: 0, Metadata:"
+    )
+    path.write_text(f"It prints:\n    ```\n    {line}\n    {line}\n    ```\n")
+    assert recognize(path).kind is FileKind.BUILD_LOG
+    assert [len(one.layers) for one in read_log(path).layer_lists] == [2]
     path.write_text("[I] Average on 10 runs - GPU latency: 7.8 ms - Host latency: 9.4 ms\n")
     assert recognize(path).kind is FileKind.BUILD_LOG
 

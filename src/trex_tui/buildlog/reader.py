@@ -241,6 +241,8 @@ class _Reader:
     def _on_bare(self, text: str) -> None:
         """Read a line without a prefix: a banner, a line of a list, a pasted result, or the rest of a message."""
         line, span = self._number, self._span
+        if text.startswith("  ") and ", LayerType: " in text and text.lstrip().startswith("Name: "):
+            text = text.lstrip()  # a layer in a list of a document
         if text.startswith("&&&& "):
             self._banner(text)
         elif _CRASH.match(text):
