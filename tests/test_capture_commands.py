@@ -55,12 +55,6 @@ class TestVersions:
             *(set() if numbers >= (11,) else measured),
         }
 
-    @pytest.mark.parametrize("version", VERSIONS)
-    def test_a_dla_has_no_graph(self, programs: Any, version: str) -> None:
-        build, profile = both(programs, version, dla=1, allow_gpu_fallback=True)
-        assert {"--useDLACore=1", "--allowGPUFallback"} <= build & profile
-        assert not {"--useCudaGraph", "--noCudaGraph"} & profile
-
 
 TWO = (
     OptimizationProfile("x:1,y:1", "x:2,y:1", "x:4,y:1"),

@@ -106,7 +106,6 @@ def lfs(place: Path) -> None:
         (["--onnx", "net.onnx"], "fetch it with `git lfs pull`", lfs),
         (["--onnx", "net.onnx"], "its weights are missing: w.bin", weights_missing),
         (["--onnx", "net.onnx", "--shapes", "t0=1x8"], "write `:` for `=`", None),
-        (["--onnx", "net.onnx", "--shapes", "t1:1x8"], f"has no input t1; {REAL}", None),
         (
             ["--onnx", "net.onnx", "--shapes", "t0:1x9"],
             "dim 1 is fixed; net.onnx has input t0 (float32 Nx8)",

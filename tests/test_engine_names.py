@@ -74,7 +74,6 @@ def test_many_names_are_shortened_in_a_moment() -> None:
         ("blocks.0.0.attn.qkv.weight", ("blocks", "0", "0", "attn", "qkv")),
         ("Reformatting CopyNode for Input Tensor 0 to /stem/Conv", ("stem",)),
         ("{ForeignNode[/a/b/Conv.../c/Gemm]}", ("a", "b")),
-        ("PWN(/a/Relu)", ("a",)),
         ("__myl_MulSum_myl0_3", ()),
     ],
 )
@@ -101,7 +100,6 @@ def test_a_name_of_brackets_takes_no_longer_than_another() -> None:
             "Myelin",
             "Subgraph compiled by Myelin: all nodes from a to b. Its kernels are not listed.",
         ),
-        ("conv1 + relu1", "CaskConvolution", "2 nodes in one kernel (+)."),
         ("a + b || c + d", "", "4 nodes in one kernel (+) and 2 branches with one input, side by side (||)."),
         ("PWN(PWN(/Sub (1)), PWN(/Div))", "", "1 group of fused element by element operators (PWN)."),
         ("[HostToDeviceCopy 0]", "", "Copy from the host to the device."),

@@ -62,21 +62,6 @@ def remedy(capsys: pytest.CaptureFixture[str], folder: Path, rule: str) -> str:
     return text
 
 
-def test_a_log_that_is_not_verbose_states_memory_and_bindings(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_log(tmp_path / "net.build.log")
-    main(["summary", str(tmp_path), "--json"])
-    (engine,) = strict_json(capsys.readouterr().out)["engines"]
-    assert engine["memory"]["weights_bytes"] == 23375312
-    shapes = [(one["name"], one["shape"]) for side in ("inputs", "outputs") for one in engine["model"][side]]
-    assert shapes == [("data", [1, 3, 224, 224]), ("prob", [1, 1000])]
-    main(["summary", str(tmp_path)])
-    shown = capsys.readouterr().out
-    assert "22.3 MiB (stated in the log)" in shown
-    assert "2.30 MiB (stated in the log)" in shown
-
-
 @pytest.mark.parametrize(
     ("rule", "arguments", "inference", "advised"),
     [
