@@ -25,7 +25,6 @@ BUILD_10 = LOGS / "trt10.16.1_H100_build_verbose_onnx_fp16_dynshape.log"
 RUN_86 = LOGS / "trt8.6.0_RTX3090_loadEngine_dumpLayerInfo_verbose.log"
 RUN_10 = LOGS / "trt10.16.1_H100_loadEngine_cudagraph_verbose.log"
 PROFILE_10 = LOGS / "trt10.16.1_H100_dumpProfile_noSeparate.log"
-LISTED_10 = LOGS / "trt10.16.1_H100_skipInference_dumpLayerInfo_detailed.log"
 
 STAMP = "[11/21/2026-10:00:00]"
 BUILD = f"""\
