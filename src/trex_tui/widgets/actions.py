@@ -202,7 +202,6 @@ ACTIONS = (
     Action("e", "export", "export", "Write the list to a file: CSV, JSON, Markdown, HTML …", ENGINES, SOMETIMES, "save write csv json"),
     Action("i", "explain", "explain", "Explain the numbers: value, unit, formula.", ENGINES, SOMETIMES, "what means definition"),
     Action("R", "reload", "reload", "Read the files again.", ENGINES, NEVER, "refresh"),
-    Action("", "reset_views", "reset views", "Forget chosen columns and groupings.", ENGINE, NEVER, "default usual"),
     Action("exclamation_mark", "notes", "notes", "Show damage and doubts of the files.", ENGINES, NEVER, "errors warnings problems"),
     # Dialogs
     Action("escape,q", "cancel", "close", "Close this window.", DIALOG, ALWAYS),
