@@ -78,7 +78,7 @@ def test_options_may_follow_the_runs(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["diff", "--json", "--runs", *map(str, paths[:2]), "--", str(paths[2])]) == 0
     assert json.loads(capsys.readouterr().out)["verdict"]["runs"] == [2, 1]
     assert main(["diff", "--runs", *map(str, paths[:2]), "--", str(paths[2]), "--json"]) == 2
-    assert capsys.readouterr().err.endswith("everything after -- is a path; write options before it\n")
+    assert capsys.readouterr().err == "trex-tui: error: --json: does not exist; check the path\n"
 
 
 def test_what_is_no_list_of_runs_is_told_in_a_line(
