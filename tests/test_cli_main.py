@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from trex_tui.__main__ import main
-from trex_tui.cli.main import COMMANDS, make_parser
+from trex_tui.cli.main import COMMANDS, SYNONYMS, make_parser
 
 SAMPLES = Path(__file__).resolve().parents[1] / "sample_artifacts"
 SLOW_LIBRARIES = ("pandas", "numpy", "networkx", "rich", "textual", "plotext", "altair", "jinja2")
@@ -76,6 +76,17 @@ def test_options_are_not_abbreviated(name: str, capsys: Captured) -> None:
         main([name, option[:-1]])
     err = capsys.readouterr().err
     assert f"unknown option {option[:-1]}" in err or "required" in err
+
+
+@pytest.mark.parametrize(("word", "command"), SYNONYMS.items())
+def test_synonyms_point_to_the_command(
+    word: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert command in COMMANDS
+    assert main([word, "net"]) == 2
+    expected = f"{word}: no such file or command; did you mean `trex-tui {command}`?"
+    assert capsys.readouterr().err == f"trex-tui: error: {expected}\n"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh"])

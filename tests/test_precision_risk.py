@@ -88,7 +88,7 @@ def test_magnitudes_are_those_of_numpy(tmp_path: Path, capsys: pytest.CaptureFix
     inputs.mkdir()
     x = np.linspace(0.1, 1, 16, dtype=np.float32).reshape(2, 8)
     np.save(inputs / "x.npy", x)
-    document = _ask(capsys, "--onnx", str(model), "--shapes", "x:2x8", "--load-inputs", str(inputs))
+    document = _ask(capsys, "--onnx", str(model), "--shapes", "x:2x8", "--inputs", str(inputs))
     rows = {row["node"]: row for row in document["nodes"]}
     scaled = np.maximum(x * np.float32(50), 0) * np.float32(5000)
     assert rows["scale_up"]["max_abs_value"] == pytest.approx(scaled.max())

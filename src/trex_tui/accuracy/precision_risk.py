@@ -175,7 +175,7 @@ def measure_risk(
     frame = _combine(pd.DataFrame(rows, columns=["node", "op", *_MEASURES]))
     doubts = []
     if not load_inputs:
-        doubts.append("random inputs: values of real inputs may be larger; give them with --inputs")
+        doubts.append("random inputs: values of real inputs may be larger; give them with --load-inputs")
     if model.inner:
         doubts.append(f"the bodies of {model.inner} If, Loop and Scan nodes are measured as one node each")
     return PrecisionRisk(path, frame, len(model.nodes), given.document(), tuple(doubts))

@@ -59,6 +59,17 @@ COMMANDS = {
     "mcp": Command(_TOOLS, "mcp"),
 }
 """Every command, in the order of the help."""
+SYNONYMS = {
+    **dict.fromkeys(("compare", "cmp"), "diff"),
+    **dict.fromkeys(("profile", "run", "build", "bench", "benchmark"), "capture"),
+    **dict.fromkeys(("stats", "timing", "latency"), "times"),
+    **dict.fromkeys(("view", "show", "explore"), "open"),
+    **dict.fromkeys(("info", "overview"), "summary"),
+    **dict.fromkeys(("list", "ls"), "engines"),
+    **dict.fromkeys(("draw", "graph", "convert"), "export"),
+    **dict.fromkeys(("check", "analyze"), "lint"),
+}
+"""Word that somebody may try -> the command that does it."""
 _DESCRIPTION = "Explore TensorRT engines from the files that trtexec writes."
 _EXAMPLES = """\
 `trex-tui COMMAND --help` shows the options of a command. A first argument that
@@ -172,7 +183,7 @@ def _find_command(arguments: list[str]) -> tuple[str | None, list[str]]:
 
 def _suggest_command(word: str) -> None:
     """Reject a word that is not a path, if it looks like a command."""
-    name = next(iter(close_matches(word, COMMANDS)), "")
+    name = SYNONYMS.get(word) or next(iter(close_matches(word, COMMANDS)), "")
     if name:
         raise TrexError(f"{word}: no such file or command; did you mean `trex-tui {name}`?")
 

@@ -211,7 +211,7 @@ def add_inputs(parser: CommandParser) -> None:
         help="range of random values; default: -1 to 1, integers 0 and 1; may be repeated",
     )  # fmt: skip
     add_file(
-        parser, "--load-inputs", metavar="DIR|INPUT:FILE,…", default="",
+        parser, "--load-inputs", "--inputs", metavar="DIR|INPUT:FILE,…", default="",
         help="read inputs: files INPUT.npy or INPUT.bin, or a directory of them for each sample",
     )  # fmt: skip
 

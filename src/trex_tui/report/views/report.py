@@ -37,6 +37,7 @@ from trex_tui.report.views.layers import (
     totals_section,
 )
 from trex_tui.report.views.lint import (
+    FINDING,
     Linted,
     count_findings,
     describe_savings,
@@ -52,7 +53,7 @@ TOP = 20
 """Rows of a table without `--top`."""
 GREAT_PCT = 10.0
 """Possible saving, in percent of the layers' time, from which there is much to gain."""
-_MOST_NUMBERS = 4
+_MOST_ACTIONS, _MOST_NUMBERS = 3, 4
 _NUMBERS = {
     "latency_median_ms": "Median latency",
     "throughput_qps": "Throughput",
@@ -174,6 +175,19 @@ def _cover(linted: Linted) -> Iterator[Section]:
         facts=[Fact(Column("", title), None, printable(text)) for title, text in facts.items() if text],
         audience="people",
     )
+    findings = findings_table(linted)
+    if findings.frame is not None and len(findings.frame):
+        first = findings.frame.sort_values("saving_ms", ascending=False, kind="stable", na_position="last")
+        yield replace(
+            findings,
+            key="actions",
+            title="What to do first",
+            sentences=(),
+            frame=first.head(_MOST_ACTIONS),
+            columns=[FINDING[key] for key in ("remedy", "saving_ms", "saving_pct", "rule")],
+            total=None,
+            audience="people",
+        )
 
 
 def _judge(linted: Linted) -> str:
