@@ -179,3 +179,15 @@ def test_options_of_the_build_are_those_that_differ(fleet: Path, capsys: Capture
 def test_a_front_of_texts_is_an_error(fleet: Path, capsys: Captured) -> None:
     assert main(["engines", str(fleet), "--pareto", "median,device"]) == 2
     assert "--pareto: device is not a number" in capsys.readouterr().err
+
+
+def test_a_measure_over_another_is_drawn(fleet: Path, capsys: Captured) -> None:
+    assert main(["engines", str(fleet), "--chart", "weights"]) == 0
+    text = capsys.readouterr().out
+    assert "median ms over weights" in text
+    assert "2 engines without values" in text or "1 engine without values" in text
+    assert main(["engines", str(fleet), "--chart", "weights,p99", "--format", "html"]) == 0
+    assert "<svg" in capsys.readouterr().out
+    for wrong in ("device", "weights,device", "weights,p99,qps"):
+        assert main(["engines", str(fleet), "--chart", wrong]) == 2
+        assert "--chart" in capsys.readouterr().err

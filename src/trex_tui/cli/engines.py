@@ -38,6 +38,7 @@ examples:
   trex-tui engines nightly/ --columns engine,median,weights,energy
   trex-tui engines nightly/ -o fleet.html
   trex-tui engines variants/ --pareto median,energy,cosine
+  trex-tui engines sweep/ --chart batch,qps
   trex-tui engines nightly/ --jobs 8 -o fleet.parquet
 """
 
@@ -52,6 +53,11 @@ def add_arguments(parser: CommandParser) -> None:
         "--pareto",
         metavar="X,Y",
         help="mark the engines that no other beats in these measures: median,energy,cosine; --filter chooses the engines",
+    )
+    parser.add_argument(
+        "--chart",
+        metavar="X[,Y]",
+        help="draw a measure over another: batch,median; Y by default the median latency",
     )
     reading = parser.add_argument_group("reading")
     reading.add_argument(
@@ -88,7 +94,12 @@ def run(options: argparse.Namespace) -> int:
     index = sort_rows(table, rows, None if is_history else options.sort, is_reversed=options.reverse)
     names, top = split_names(options.columns), options.top or None
     columns = named_columns(table, names) if names else None
-    return result.write(list_engines(table, index, columns, top), loader.inputs())
+    axes = [named_column(table, name) for name in split_names(options.chart or "")]
+    if len(axes) == 1:
+        axes.append(named_column(table, "latency_median_ms"))
+    if len(axes) > 2:
+        raise TrexError(f"--chart {options.chart}: give one or two measures, such as batch,median")
+    return result.write(list_engines(table, index, columns, top, axes), loader.inputs())
 
 
 @contextmanager

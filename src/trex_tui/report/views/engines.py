@@ -15,6 +15,9 @@ from trex_tui.analysis.engines import (
     varying_columns,
 )
 from trex_tui.column import RARE, Column
+from trex_tui.errors import TrexError
+from trex_tui.frames import is_number
+from trex_tui.report.charts import Chart, Kind
 from trex_tui.report.document import Document, Section
 from trex_tui.report.views.layers import limit_rows
 from trex_tui.text import fit_device_name, plural
@@ -36,11 +39,16 @@ def list_engines(
     index: pd.Index,
     columns: Sequence[Column] | None = None,
     top: int | None = None,
+    axes: Sequence[Column] = (),
 ) -> Document:
     """Return a row per engine, in an order.
 
     Args:
         columns: Those of the table; None for all, of which people see the ones that differ.
+        axes: Measures of a chart, x and y; empty for none.
+
+    Raises:
+        TrexError: An axis is not a number.
     """
     frame = table.frame.loc[index]
     shown = columns or [table.columns[key] for key in _main_columns(table)]
@@ -48,7 +56,28 @@ def list_engines(
     sentences = [_count(table, index), *(_describe_constants(table) if columns is None else ())]
     section = limit_rows(_section("rows", frame, shown, sentences), top)
     data = {"trex_tui": __version__, "rows_total": len(index)}
-    return Document("engines", "Engines", [section], table.notes, data=data, version=2)
+    charts = [chart_section(table, index, *axes)] if axes else []
+    return Document("engines", "Engines", [section, *charts], table.notes, data=data, version=2)
+
+
+def chart_section(table: EngineTable, index: pd.Index, x: Column, y: Column) -> Section:
+    """Return a measure over another, such as the latency over the batch of a sweep; a line per model.
+
+    Raises:
+        TrexError: One of them is not a number.
+    """
+    for column in (x, y):
+        if not is_number(table.frame[column.key]):
+            raise TrexError(
+                f"--chart: {column.key} is not a number; choose measures such as batch, median, weights"
+            )
+    known = table.frame.loc[index, ["model", x.key, y.key]].dropna(subset=[x.key, y.key])
+    points = known.astype({x.key: float, y.key: float}).fillna({"model": "unknown"}).sort_values(x.key)
+    left_out = len(index) - len(points)
+    note = f"{plural(left_out, 'engine')} without values" if left_out else ""
+    kind: Kind = "line" if points["model"].duplicated().any() else "scatter"
+    chart = Chart(kind, f"{y.title} over {x.title}", points, x, y, table.columns["model"], note=note)
+    return Section("chart", chart=chart, audience="people")
 
 
 def _section(key: str, frame: pd.DataFrame, columns: Sequence[Column], sentences: Sequence[str]) -> Section:
