@@ -238,6 +238,16 @@ def test_a_node_of_ros(tmp_path: Path) -> None:
     assert failure.cause == "/nms: no supported formats"
 
 
+def test_a_missing_model_is_named(tmp_path: Path) -> None:
+    error = "Error[3]: In node -1 (parseFromFile): INVALID_VALUE: Assertion failed: S_ISREG(sb.st_mode): "
+    error += "Input file cannot be found, or is not a regular file: models/a b.onnx"
+    failure = failure_of(
+        tmp_path, BEGIN, f"{STAMP} [E] {error}", f"{STAMP} [E] Failed to parse onnx file", END
+    )
+    assert failure is not None
+    assert failure.cause == "there is no ONNX file models/a b.onnx"
+
+
 def test_a_crash_before_a_run_is_of_another_program(tmp_path: Path) -> None:
     crash = "Segmentation fault (core dumped)"
     failure = failure_of(tmp_path, crash, BEGIN, f"{STAMP} [E] Failed to parse onnx file", END)

@@ -21,6 +21,7 @@ from log_kit import (
     number,
     read,
 )
+from trex_tui.artifacts.kinds import FileKind, recognize
 from trex_tui.artifacts.metadata import Facts, parse_latency
 from trex_tui.buildlog import lines
 from trex_tui.buildlog.failures import find_failure
@@ -70,6 +71,24 @@ def test_figures_that_a_document_has_wrapped(tmp_path: Path, prefix: str) -> Non
     assert (latency.median_ms, latency.mean_ms, compute.median_ms) == (4, 5, 1.5)
     path.write_text("[I] Building engine\nThroughput: 0.51 image/s\n")
     assert read_log(path).performance is None
+
+
+def test_figures_written_in_other_ways(tmp_path: Path) -> None:
+    path = tmp_path / "notes.md"
+    path.write_text(
+        "```\n=== Performance Summary (batch=8) ===\nThroughput: 85.66 qps\n"
+        "Latency: min=11.36ms, max=14.62ms, mean=11.67ms, median=11.43ms\n"
+        "Percentile(90%)=12.21ms, Percentile(99%)=13.62ms\n"
+        "GPU Compute Time: min = 3.1 ms, max 6.2 ms, mean 5.9 ms, median 6.0 ms, percentile(99%) 6.1 ms\n```\n"
+    )
+    assert recognize(path).kind is FileKind.BUILD_LOG
+    values = performance(read_log(path))
+    latency, compute = (parse_latency(values[label]) for label in ("Latency", "GPU Compute Time"))
+    assert latency is not None
+    assert compute is not None
+    assert (latency.min_ms, latency.median_ms) == (11.36, 11.43)
+    assert latency.percentiles_ms == {90: 12.21, 99: 13.62}
+    assert (compute.max_ms, compute.mean_ms, compute.percentiles_ms) == (6.2, 5.9, {99: 6.1})
 
 
 def test_averages_and_the_number_of_queries(tmp_path: Path) -> None:
@@ -165,6 +184,19 @@ def test_a_table_without_all_its_rows() -> None:
         assert profile.missing_pct == pytest.approx(missing, abs=0.5)
         assert " are missing: the rest sums to" in profile.notes[-1].message
     assert not find_profile(read_log(CASES / "05-banner-command/backbone.log")).missing_pct  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("share", "total"), [("0.5", 1.0), ("50.0", None), ("0.0", None)])
+def test_a_table_that_is_cut_before_its_total(tmp_path: Path, share: str, total: float | None) -> None:
+    row = f"1.0 0.0050 0.0050 {share}"
+    path = tmp_path / "notes.log"
+    path.write_text(
+        "[I] === Profile (200 iterations ) ===\n[I] Time(ms) Avg.(ms) Median(ms) Time(%) Layer\n"
+        f"[I] {row} a\n[I] {row} b\n[I] {row} c\n...\n"
+    )
+    profile = find_profile(read_log(path))
+    assert profile is not None
+    assert profile.stated_total_ms == (total if total is None else pytest.approx(total))
 
 
 @needs_cases

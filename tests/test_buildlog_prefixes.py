@@ -102,6 +102,9 @@ PRODUCERS: dict[str, Callable[[str], str]] = {
         "2026-11-21 10:00:00.112233445 [W:onnxruntime:Default, tensorrt_execution_provider.h:86 log] "
         f"[2026-11-21 09:00:00 {level.replace('DEBUG', 'VERBOSE'):>7}] "
     ),
+    "ONNX Runtime in a program's logger": lambda level: (
+        f"W onnxruntime: [2026-11-21 10:00:00 {level.replace('DEBUG', 'VERBOSE'):>7}] "
+    ),
     "basicConfig": lambda level: f"{level}:TRT:",
     "dated": lambda level: f"{DATE} - trt - {level} - ",
     "in brackets": lambda level: f"[{DATE}] [{level}] [trt] ",
@@ -291,6 +294,17 @@ def test_a_half_without_its_rest_is_no_number(tmp_path: Path) -> None:
         assert trace.messages[0].text == "one"
 
 
+@pytest.mark.parametrize("between", ["\\n", "\\r\\n", " / "])
+def test_a_report_has_the_log_in_one_line(tmp_path: Path, between: str) -> None:
+    banner = "&&&& RUNNING TensorRT.trtexec # trtexec"
+    whole = f"{banner}\n{STAMP} [E] one\n{STAMP} [E] two\n{banner.replace('RUNNING', 'FAILED')}"
+    expected = read(tmp_path / "a.log", whole + "\n")
+    for text in (whole.replace("\n", between), f"said:\n{whole.replace(chr(10), between)}\n"):
+        trace = read(tmp_path / "b.log", text)
+        assert [message.text for message in trace.messages] == ["one", "two"]
+        assert [run.status for run in trace.runs] == [run.status for run in expected.runs] == ["FAILED"]
+
+
 # --- one recogniser ----------------------------------------------------------------------------------------------------
 
 PARTS = {
@@ -299,6 +313,8 @@ PARTS = {
     "torch_tensorrt": "WARNING:torch_tensorrt [TensorRT Conversion Context]:Running layernorm in FP16\n",
     "DeepStream": "INFO: [TRT]: [MemUsageChange] Init CUDA: CPU +1, GPU +0, now: CPU 5, GPU 5 (MiB)\n",
     "jetson-inference": "[TRT]    Loaded engine size: 3 MiB\n",
+    "ONNX Runtime": "E onnxruntime: [2026-11-21 10:00:00   ERROR] Error Code: 9: Skipping tactic 0x1 [a.h:8 log]\n",
+    "Polygraphy": "[!] fp16 in CreateConfig is not available on TensorRT version 11.2.1.2.\n",
     "averages": "Average on 10 runs - GPU latency: 2.1 ms - Host latency: 2.2 ms (enqueue 2.1 ms)\n",
     "compute time": "GPU Compute Time: min = 28.4406 ms, max = 30.3124 ms, mean = 29.2394 ms, median = 29.2378 ms\n",
     "summary of TensorRT 7": f"{STAMP} [I] Host Latency\n{STAMP} [I] min: 638 ms (end to end 638 ms)\n",

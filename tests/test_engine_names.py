@@ -102,6 +102,8 @@ def test_a_name_of_brackets_takes_no_longer_than_another() -> None:
         ),
         ("a + b || c + d", "", "4 nodes in one kernel (+) and 2 branches with one input, side by side (||)."),
         ("PWN(PWN(/Sub (1)), PWN(/Div))", "", "1 group of fused element by element operators (PWN)."),
+        ("prob input reformatter 0", "", "Copy that changes the layout or type of input 0 of prob."),
+        ("__mye8037_gemm_mha_v2", "", "Kernel of Myelin for gemm_mha_v2."),
         ("[HostToDeviceCopy 0]", "", "Copy from the host to the device."),
         (
             "clp_1",

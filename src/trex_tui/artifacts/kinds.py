@@ -113,12 +113,13 @@ _BANNER = re.compile(
 )
 _BARE = re.compile(
     r"^(?: *|\[[\w./-]{1,80}-\d+\] )\[[VIWEF]\] (?:\[TRT\] \S|=== \w|Error\[\d+\]: |Building engine with configuration:)"
-    r"|^=== Performance summary ===|^(?:\[I\] )?(?:Average on \d+ runs - GPU latency: |GPU Compute Time: min = )"
+    r"|^\[!\] \w|^=== Performance [Ss]ummary |^(?:\[I\] )?(?:Average on \d+ runs - GPU latency: |GPU Compute Time: min = )"
     r'|^\{"Layers": \[|^ *Name: [^\n]{1,300}, LayerType: \w'
     r"|^-{15} Timing Runner: |^\*{15} Autotuning |^&&&& (?:PASSED|FAILED) TensorRT\S+ .*# .* -"
     r"|^\[(?:TensorRT|TRT)\] (?:VERBOSE|INFO|WARNING|ERROR|INTERNAL[_ ]ERROR): |^\[TRT\] (?:\[[VIWEF]\] | +\S)"
     r"|^(?:VERBOSE|DEBUG|INFO|WARNING|ERROR): ?\[(?:TensorRT|TRT|Torch-TensorRT[^\]\n]{0,80})\]"
-    r"|^(?:DEBUG|INFO|WARNING|ERROR):torch_tensorrt\b|:onnxruntime:[^\]\n]{0,100}tensorrt_execution_provider",
+    r"|^(?:DEBUG|INFO|WARNING|ERROR):torch_tensorrt\b|:onnxruntime:[^\]\n]{0,100}tensorrt_execution_provider"
+    r"|^[VIWEF] onnxruntime: \[\d{4}-",
     re.MULTILINE,
 )
 """A line of trtexec or of the library without a time stamp, or a result of a run without any prefix; `buildlog.lines` has the

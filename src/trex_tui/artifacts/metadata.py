@@ -18,7 +18,7 @@ from trex_tui.errors import ArtifactError, Note, Severity
 
 _PERCENTILES_BY_LENGTH = {5: (99.0,), 7: (90.0, 95.0, 99.0)}
 _PAIR = re.compile(
-    r"(min|max|mean|median|percentile\((?P<p>\d{1,9}(?:\.\d{1,9})?)%\)) = (?P<value>[-+\d.eE]+)"
+    r"(min|max|mean|median|[Pp]ercentile\((?P<p>\d{1,9}(?:\.\d{1,9})?)%\)) ?=? ?(?P<value>[-+\d.][-+\d.eE]*)"
 )
 _NUMBER = re.compile(r"\s*([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)")
 

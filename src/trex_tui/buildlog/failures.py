@@ -241,6 +241,12 @@ FAILURES = (
         is_general=True,
     ),
     known_failure(
+        "missing_onnx",
+        r"Input file cannot be found, or is not a regular file: (?P<file>\S.*)",
+        "there is no ONNX file {file}",
+        "check the path of --onnx, from the directory where trtexec runs",
+    ),
+    known_failure(
         "bad_onnx",
         r"Failed to parse onnx file|Failed to parse ONNX model from file|Parsing model failed|Failed to open file",
         "the ONNX file cannot be parsed",

@@ -25,7 +25,7 @@ _LETTERS = {
     **dict.fromkeys(("VERBOSE", "DEBUG", "GRAPH", "TRACE", "LOG", "D"), "V"),
     **dict.fromkeys(("INFO", "NOTICE", "SUCCESS", "FIXME"), "I"),
     **dict.fromkeys(("WARNING", "WARN"), "W"),
-    "ERROR": "E",
+    **dict.fromkeys(("ERROR", "!"), "E"),
     **dict.fromkeys(("INTERNAL_ERROR", "INTERNAL ERROR", "CRITICAL", "FATAL", "C"), "F"),
 }
 """Levels of loggers -> severity of TensorRT's."""
@@ -42,7 +42,12 @@ PREFIXES: tuple[tuple[str, str], ...] = (
         "ONNX Runtime's TensorRT provider",
         rf"(?P<date>{_DATE})\S* \[[VIWEF]:onnxruntime:[^\]]{{0,200}}\] (?P<library>\[{_DATE} +(?P<level>{_WORDS})\]) ",
     ),
+    (
+        "ONNX Runtime's TensorRT provider in a program's logger",
+        rf"[VIWEF] onnxruntime: (?P<library>\[{_DATE} +(?P<level>{_WORDS})\]) ",
+    ),
     ("ONNX Runtime", rf"(?P<date>{_DATE})\S* \[(?P<level>[VIWEF]):onnxruntime:[^\]]{{0,200}}\] "),
+    ("errors of Polygraphy", r"\[(?P<level>!)\] (?P<library>)"),
     ("trtexec without time stamps", r"\[(?P<level>[VIWEF])\] (?P<library>\[TRT\] )?"),
     ("logging.basicConfig of Python", rf"(?P<level>{_WORDS}):(?P<library>[\w.-]+):"),
     ("Python, dated", rf"(?P<date>{_DATE})[\d.,]* - (?P<library>[\w.-]+) - (?P<level>{_WORDS}) - "),
@@ -185,6 +190,8 @@ _ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 """A colour, or another control sequence of a terminal (ECMA-48, 5.4)."""
 _LONGEST_BEFORE = 400
 """Maximum number of characters before a banner in its line."""
+_JOINED = re.compile(r"(?:(?:\\r)?\\n| / )(?=\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] |&&&& )")
+"""Between two messages of a log that a report has written in one line."""
 
 
 @dataclass(slots=True)
@@ -260,18 +267,25 @@ def _split_lines(texts: Iterator[str], state: ReadState) -> Iterator[list[str]]:
                 )
                 return
             continue
-        *lines, rest = "".join(parts).split("\n")
-        parts = [rest]
+        whole, _, rest = "".join(parts).rpartition("\n")
+        lines, parts = _separate(whole), [rest]
         if "\r" in text or "\r" in lines[0]:
             lines = [line.rstrip("\r") for line in lines]
         if "\x1b" in text or "\x1b" in lines[0]:
             lines = [_ESCAPE.sub("", line) for line in lines]
         yield lines
-    rest = "".join(parts)
+    *lines, rest = _separate("".join(parts))
+    if lines:
+        yield lines
     if BANNER.search(rest[:_LONGEST_BEFORE]):
         yield [rest.rstrip("\r")]
     else:
         state.cut_off = bool(rest.strip())
+
+
+def _separate(text: str) -> list[str]:
+    is_joined = "\\n[" in text or " / [" in text
+    return (_JOINED.sub("\n", text) if is_joined else text).split("\n")
 
 
 def split_mixed(line: str) -> tuple[list[Prefix], str]:

@@ -594,9 +594,9 @@ _LABELS = (
     "Throughput|Latency|End-to-End Host Latency|Enqueue Time|H2D Latency|GPU Compute Time|D2H Latency|Total Host Walltime"
     "|Total GPU Compute Time"
 )
-FIGURE = re.compile(rf"\s*(?P<label>{_LABELS}): (?P<value>min = .*|\d[\d.eE+-]* (?:qps|s)\b.*)$")
+FIGURE = re.compile(rf"\s*(?P<label>{_LABELS}): (?P<value>min ?=? ?\d.*|\d[\d.eE+-]* (?:qps|s)\b.*)$")
 """A line of the performance summary."""
-_WRAPPED = re.compile(r"\s*(?:min|max|mean|median|percentile\([\d.]+%\)) = \d")
+_WRAPPED = re.compile(r"\s*(?:min|max|mean|median|(?P<tail>[Pp]ercentile\([\d.]+%\))) ?= ?\d")
 _OLD_BLOCKS = {"Host Latency": "Latency", "Host latency": "Latency", "GPU Compute": "GPU Compute Time"} | {
     "Enqueue Time": "Enqueue Time"
 }
@@ -672,9 +672,10 @@ class Results:
     def figure_goes_on(self, message: str) -> bool:
         """Parse the rest of a figure that a document has wrapped behind a comma; False for another line."""
         label, value = next(reversed(self._values.items()), ("", ""))
-        if not value.endswith(",") or not _WRAPPED.match(message):
+        match = _WRAPPED.match(message)
+        if match is None or not (value.endswith(",") or (value and match["tail"])):
             return False
-        self._values[label] = f"{value} {message.strip()}"
+        self._values[label] = f"{value.rstrip(',')}, {message.strip()}"
         return True
 
     def advice(self, message: str) -> None:

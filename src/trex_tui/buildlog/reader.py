@@ -275,9 +275,9 @@ class _Reader:
 
     def _read_pasted(self, text: str) -> bool:
         """Read a line of a summary or a profile whose prefixes were removed; False if it belongs to neither."""
-        is_head = text.startswith(("=== Performance summary ===", "=== Profile (", "=== Trace details")) or (
-            _TABLE_HEAD.match(text.strip()) is not None
-        )
+        is_head = text.startswith(
+            ("=== Performance summary", "=== Performance Summary", "=== Profile (", "=== Trace details")
+        ) or (_TABLE_HEAD.match(text.strip()) is not None)
         self._is_pasted = is_head or self._is_pasted
         if self._span.results.figure_goes_on(text):
             return True
@@ -367,7 +367,11 @@ class _Reader:
         if self._span.options.begin(heading):
             self._block = ""
         else:
-            block = "profile" if heading.startswith("Profile (") else _BLOCKS.get(heading, "")
+            block = (
+                "profile"
+                if heading.startswith("Profile (")
+                else _BLOCKS.get(heading.partition(" (")[0].capitalize(), "")
+            )
             self._begin_block(block, heading)
 
     def _begin_block(self, block: str, heading: str) -> None:

@@ -29,6 +29,8 @@ _OTHER_PROFILE = " [profile "
 _EXTENT = re.compile(r"-1|\d{1,12}")
 _EXACT_DECIMALS = 4
 """Decimals of the average times of TensorRT 8 and later; those of 7 have two, and are recomputed."""
+_ROUNDING_PCT = 0.05
+"""Largest error of a percentage in a printed table of layers."""
 _ROUNDING = 0.5
 
 # --- layers ------------------------------------------------------------------------------------------------------------
@@ -199,7 +201,8 @@ def find_profile(trace: BuildTrace) -> Profile | None:
     note = Note(Severity.WARNING, trace.path, f"line {table.line}", message)
     profile = Profile(rows, table.iterations, (note,))
     if table.total is None:
-        return profile
+        most_pct = sum((row.percentage or 0.0) + _ROUNDING_PCT for row in rows)
+        return profile.with_total(trace.path) if most_pct < 100.0 else profile
     total_ms, error_ms = table.total.average_ms, _ROUNDING * 10.0**-table.decimals
     if table.total.total_ms is not None and rows != table.rows:
         total_ms, error_ms = table.total.total_ms / (table.iterations or 1), 0.01 / (table.iterations or 1)

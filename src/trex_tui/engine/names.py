@@ -384,6 +384,11 @@ _MEANINGS = tuple(
         (r"\(Unnamed Layer\* (?P<n>\d+)\)", "Layer {n} of the network, which has no name there."),
         (r"\[(?:Shape)?HostToDeviceCopy \d+\]$", "Copy from the host to the device."),
         (r"\[DeviceTo(?:Shape)?HostCopy \d+\]$", "Copy from the device to the host."),
+        (
+            r"(?P<of>.+) (?P<side>in|out)put reformatter (?P<n>\d+)$",
+            "Copy that changes the layout or type of {side}put {n} of {of}.",
+        ),
+        (r"__mye\d+_(?P<of>(?!myl\d)[a-z]\w*?)(?:_myl\d+_\d+)?$", "Kernel of Myelin for {of}."),
         (r".+ to nvm$", "Copy from the GPU to the DLA."),
         (r".+ from nvm$", "Copy from the DLA to the GPU."),
         (r"(?P<of>.+) copy finish$", "End of the copy of {of} between GPU and DLA."),

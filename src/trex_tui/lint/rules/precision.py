@@ -349,7 +349,7 @@ _WARNINGS = (
         re.compile(r"Attempting to cast down to INT32"),
         INFO,
         "INT64 weights are cast to INT32: harmless unless an index or a constant exceeds 2³¹.",
-        "None if indices are small; else export with INT32, or use TensorRT 10 or later (INT64).",
+        "None if indices are small; else export with INT32, or use TensorRT 10 or later (INT64), if it supports this GPU.",
     ),
     (
         re.compile(r"Weakly-typed networks have been deprecated"),

@@ -82,7 +82,7 @@ def _model_section(engine: Engine) -> Section:
             Fact(MODEL["batch"], batch[0], f"{batch[0]} ({batch[1]})"),
             Fact(Column("batch_source", ""), batch[1]),
         ]
-    sentence = _NOTHING.format("layer information, or trtexec's log or metadata of the build")
+    sentence = _NOTHING.format("layer information with bindings, or trtexec's log or metadata of the build")
     return Section("model", "Model", facts, [] if facts else [sentence])
 
 
