@@ -91,6 +91,19 @@ def test_figures_written_in_other_ways(tmp_path: Path) -> None:
     assert (compute.max_ms, compute.mean_ms, compute.percentiles_ms) == (6.2, 5.9, {99: 6.1})
 
 
+def test_a_later_line_and_command_are_no_other_result(tmp_path: Path) -> None:
+    path = tmp_path / "notes.md"
+    figures = "min = 1 ms, max = 3 ms, mean = 2 ms, median = 2 ms"
+    path.write_text(
+        f"{STAMP} [I] Throughput: 500 qps\n{STAMP} [I] GPU Compute Time: {figures}\n{STAMP} [I] Enqueue Time: {figures}\n"
+        "&&&& PASSED TensorRT.trtexec [TensorRT v101000] [b31] # trtexec --onnx=a.onnx\n\n"
+        f"trtexec --onnx=a.onnx --fp16\n# it was:\n{STAMP} [I] Enqueue Time: {figures.replace('2', '4')}\n"
+    )
+    trace = read_log(path)
+    assert performance(trace)["Throughput"] == "500 qps"
+    assert trace.options.build.get("Precision") != "FP32+FP16"
+
+
 def test_averages_and_the_number_of_queries(tmp_path: Path) -> None:
     text = messages(
         "Timing trace has 145 queries over 3.05 s",
@@ -197,6 +210,19 @@ def test_a_table_that_is_cut_before_its_total(tmp_path: Path, share: str, total:
     profile = find_profile(read_log(path))
     assert profile is not None
     assert profile.stated_total_ms == (total if total is None else pytest.approx(total))
+
+
+def test_a_list_of_layers_that_leaves_some_out(tmp_path: Path) -> None:
+    path = tmp_path / "notes.log"
+    layer = "Layer(Reformat): a, Tactic: 0x0, x (Float[1]) -> y (Half[1])"
+    path.write_text(
+        f"{STAMP} [V] [TRT] Engine Layer Information:\n{layer}\n...\n{layer.replace(': a', ': b')}\n"
+    )
+    trace = read_log(path)
+    assert [layer.raw["Name"] for layer in trace.layer_lists[0].layers] == ["a", "b"]
+    assert [(note.message, note.is_incomplete) for note in trace.notes] == [
+        ("has a list of layers that leaves some out (...)", True)
+    ]
 
 
 @needs_cases

@@ -315,6 +315,8 @@ PARTS = {
     "jetson-inference": "[TRT]    Loaded engine size: 3 MiB\n",
     "ONNX Runtime": "E onnxruntime: [2026-11-21 10:00:00   ERROR] Error Code: 9: Skipping tactic 0x1 [a.h:8 log]\n",
     "Polygraphy": "[!] fp16 in CreateConfig is not available on TensorRT version 11.2.1.2.\n",
+    "a quoted layer": "> Name: a, LayerType: B, Inputs: [], Outputs: []\n",
+    "memory of Torch-TensorRT": "INFO:torch_tensorrt [TensorRT Conversion Context]:Total Host Persistent Memory: 352\n",
     "averages": "Average on 10 runs - GPU latency: 2.1 ms - Host latency: 2.2 ms (enqueue 2.1 ms)\n",
     "compute time": "GPU Compute Time: min = 28.4406 ms, max = 30.3124 ms, mean = 29.2394 ms, median = 29.2378 ms\n",
     "summary of TensorRT 7": f"{STAMP} [I] Host Latency\n{STAMP} [I] min: 638 ms (end to end 638 ms)\n",

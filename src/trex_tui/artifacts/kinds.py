@@ -114,7 +114,7 @@ _BANNER = re.compile(
 _BARE = re.compile(
     r"^(?: *|\[[\w./-]{1,80}-\d+\] )\[[VIWEF]\] (?:\[TRT\] \S|=== \w|Error\[\d+\]: |Building engine with configuration:)"
     r"|^\[!\] \w|^=== Performance [Ss]ummary |^(?:\[I\] )?(?:Average on \d+ runs - GPU latency: |GPU Compute Time: min = )"
-    r'|^\{"Layers": \[|^ *Name: [^\n]{1,300}, LayerType: \w'
+    r'|^\{"Layers": \[|^[ >]*Name: [^\n]{1,300}, LayerType: \w'
     r"|^-{15} Timing Runner: |^\*{15} Autotuning |^&&&& (?:PASSED|FAILED) TensorRT\S+ .*# .* -"
     r"|^\[(?:TensorRT|TRT)\] (?:VERBOSE|INFO|WARNING|ERROR|INTERNAL[_ ]ERROR): |^\[TRT\] (?:\[[VIWEF]\] | +\S)"
     r"|^(?:VERBOSE|DEBUG|INFO|WARNING|ERROR): ?\[(?:TensorRT|TRT|Torch-TensorRT[^\]\n]{0,80})\]"

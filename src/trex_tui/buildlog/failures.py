@@ -36,7 +36,7 @@ _OPTIONS: dict[str, dict[str, str]] = {
     "portable": {"capture": "--hardware-compatibility", "": "--hardwareCompatibilityLevel"},
     "engine": {"capture": "--engine", "": "--loadEngine"},
     "again": {"capture": "capture with", "": "run it with"},
-    "layer_types": {"11": "types in the model (it is strongly typed)", "": "--layerPrecisions"},
+    "layer_types": {"11": "types in the model if it is strongly typed", "": "--layerPrecisions"},
 }
 """Option -> producer, or first release of trtexec -> spelling; the last is that of older releases."""
 _HISTORY = {

@@ -664,6 +664,11 @@ class Results:
     def has_figure(self, label: str) -> bool:
         return label in self._values
 
+    @property
+    def has_main_figure(self) -> bool:
+        """Whether the summary states how fast the engine is, beyond the parts of its latency."""
+        return not self._values.keys().isdisjoint(("Throughput", "Latency", "GPU Compute Time"))
+
     def figure(self, line: int, label: str, value: str) -> None:
         """Store a line of the summary, whose heading may be missing."""
         self._values_line = self._values_line or line

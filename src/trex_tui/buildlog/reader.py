@@ -97,6 +97,7 @@ class _Reader:
         self._spans = Spans(wanted)
         self._messages = Messages()
         self._lost = 0
+        self._cut_lists: list[int] = []
         self._half = ""
         self._library: tuple[str, str] | None = None
         self._builds = 0
@@ -241,8 +242,15 @@ class _Reader:
     def _on_bare(self, text: str) -> None:
         """Read a line without a prefix: a banner, a line of a list, a pasted result, or the rest of a message."""
         line, span = self._number, self._span
-        if text.startswith("  ") and ", LayerType: " in text and text.lstrip().startswith("Name: "):
-            text = text.lstrip()  # a layer in a list of a document
+        if (
+            text.startswith(("  ", "> "))
+            and ", LayerType: " in text
+            and text.lstrip(" >").startswith("Name: ")
+        ):
+            text = text.lstrip(" >")  # a layer in a list or a quotation of a document
+        if span.lists.is_open and text.strip() in ("...", "…"):
+            self._cut_lists.append(line)
+            return
         if text.startswith("&&&& "):
             self._banner(text)
         elif _CRASH.match(text):
@@ -622,6 +630,9 @@ class _Reader:
         if self._lost:
             message = f"has lines whose second half is missing ({self._lost}), which were left out"
             yield note(Severity.WARNING, message)
+        if self._cut_lists:
+            message = "has a list of layers that leaves some out (...)"
+            yield note(Severity.WARNING, message, f"line {self._cut_lists[0]}")._replace(is_incomplete=True)
         if self._builds > 1:
             which = "the last one" if self._wanted is None else f"the one of run {self._wanted}"
             yield note(Severity.INFO, f"holds {self._builds} builds; {which} is shown")

@@ -191,7 +191,9 @@ class Spans:
                 return
             self.left_out = self._result(f"the last run {other}")
             self._forget()
+        is_quoted_part = span.run is None and not span.results.has_main_figure
         is_better = shown is None or span.options.is_stated or not shown.options.is_stated
+        is_better &= shown is None or not (is_quoted_part and shown.results.has_main_figure)
         if shown is None or span.builds or (is_better and not shown.builds):
             self.shown = span
         self.kept.append(span)
@@ -238,6 +240,7 @@ class Spans:
     def timed(self) -> Span | None:
         """Return the span of the timed run, else of the run whose layers were timed, else the last; None without spans."""
         finders: tuple[Callable[[Span], object], ...] = (
+            lambda span: span.results.has_main_figure,
             lambda span: span.results.performance,
             lambda span: span.results.profile,
             lambda span: span.results.averages,

@@ -556,6 +556,7 @@ class BuildTrace:
             self.passes,
             self.tunings,
             self.memory,
+            self.memory_totals,
             self.layer_lists,
         )
         results = (self.measured, self.skipped, self.options.build, self.network_tensors, self.engine_mib)
