@@ -104,6 +104,26 @@ def test_a_later_line_and_command_are_no_other_result(tmp_path: Path) -> None:
     assert trace.options.build.get("Precision") != "FP32+FP16"
 
 
+@pytest.mark.parametrize("prefix", ["", f"{STAMP} [I] "])
+def test_advice_of_several_pasted_runs(tmp_path: Path, prefix: str) -> None:
+    path, warning = tmp_path / "notes.md", prefix.replace("[I]", "[W]")
+    figures = "min = 1 ms, max = 3 ms, mean = 2 ms, median = 2 ms"
+    path.write_text(
+        "".join(
+            f"```\n{prefix}=== Performance summary ===\n{prefix}Throughput: 500 qps\n{prefix}GPU Compute Time: {figures}\n"
+            f"{warning}* GPU compute time is unstable, with coefficient of variance = {variation}%.\n"
+            f"{warning}  If not already in use, locking GPU clock frequency may help.\n```\n* an item\n"
+            for variation in (59.4, 7.5)
+        )
+    )
+    for run, variation in ((1, 59.4), (2, 7.5)):
+        trace = read_log(path, run)
+        assert trace.performance is not None
+        assert trace.performance.variation_pct == variation
+        assert [message.count for message in trace.messages] == [2]
+        assert trace.messages[0].text.endswith("may help.")
+
+
 def test_averages_and_the_number_of_queries(tmp_path: Path) -> None:
     text = messages(
         "Timing trace has 145 queries over 3.05 s",

@@ -72,7 +72,8 @@ class Messages:
         text = message.strip()[:LONGEST_TEXT]
         if not text:
             return
-        if message.startswith("  ") and self._last is not None and self._last[0] == severity:
+        continues = self._last[0] == severity if self._last else is_trtexec and bool(self._groups)
+        if message.startswith("  ") and continues:
             self.more(line, text)  # trtexec indents the second half of its advice
             return
         key = (severity, _VARYING.sub("#", _ABOUT_LAYER.sub("#", text)))

@@ -70,6 +70,10 @@ _SILENT = "Regist|Search|Import|Plugin|Parsin|Static|Using |Block |Kernel|    In
 _NO_VALID = " has no valid tactics for this config"
 _BLOCKS = {"Performance summary": "summary", "Trace details": "trace"}
 _TABLE_HEAD = re.compile(r"(?=.*\bLayer\b)(?:Layer)?\s*Time ?\(ms\)\s+Avg\. ?(?:Time )?\(ms\)")
+_ADVICE = re.compile(
+    r"\* (?:GPU compute time is unstable|Throughput may be bound)|  (?:If not already in use|Add --)"
+)
+"""Sentences after a summary; an item of a list in a document begins like them."""
 _CRASH = re.compile(
     r"Cuda failure|terminate called|Segmentation fault|Illegal instruction|Aborted\b|\S+: error while loading shared "
     r"|\S*NvRmMemInitNvmap failed|NvMapMemAllocInternalTagged: "
@@ -293,6 +297,10 @@ class _Reader:
             self._messages.end()
             if not self._trtexec("I", text.strip() if not is_head else text):
                 self._span.results.averaged(self._number, text)
+            return True
+        if self._is_pasted and self._block == "summary" and _ADVICE.match(text):
+            self._trtexec("W", text)
+            self._messages.add(self._number, "W", text, is_trtexec=True)
             return True
         if self._is_pasted and self._block == "profile":
             return not text.strip() or self._trtexec("I", text)
