@@ -440,6 +440,18 @@ def test_own_samples(tmp_path: Path) -> None:
     assert list(log.run_s)[:3] == [0.1, 0.6, 1.1]
 
 
+@pytest.mark.parametrize("stamp", ["", "20261121 10:00:01 "])
+def test_dmon_of_nvidia_smi(tmp_path: Path, stamp: str) -> None:
+    head = ("#Date Time gpu" if stamp else "# gpu") + " pwr gtemp mtemp sm mem enc dec mclk pclk"
+    units = "# Idx W C C % % % % MHz MHz"
+    row = f"{stamp}  0  70  48  -  {{}}  1  0  0  7000  1350"
+    log = power_log(tmp_path, "\n".join([head, units, row.format(5), head, units, row.format(11)]))
+    assert (log.producer, log.samples, log.power_of, log.notes) == (Producer.NVIDIA_SMI, 2, "GPU", ())
+    keys = ("power_w", "gpu_temperature_c", "gpu_clock_mhz", "memory_clock_mhz")
+    assert [log.columns[key][0] for key in keys] == [70.0, 48.0, 1350.0, 7000.0]
+    assert list(log.columns["gpu_utilization_pct"]) == [5.0, 11.0]
+
+
 def test_tegrastats(tmp_path: Path) -> None:
     lines = [tegrastats_line(second, 10.0 + second) for second in (3, 4, 5)]
     log = power_log(tmp_path, "\n".join([*lines, "broken"]))

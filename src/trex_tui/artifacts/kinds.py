@@ -119,6 +119,7 @@ _BARE = re.compile(
     r"|^\[(?:TensorRT|TRT)\] (?:VERBOSE|INFO|WARNING|ERROR|INTERNAL[_ ]ERROR): |^\[TRT\] (?:\[[VIWEF]\] | +\S)"
     r"|^(?:VERBOSE|DEBUG|INFO|WARNING|ERROR): ?\[(?:TensorRT|TRT|Torch-TensorRT[^\]\n]{0,80})\]"
     r"|^(?:DEBUG|INFO|WARNING|ERROR):torch_tensorrt\b|:onnxruntime:[^\]\n]{0,100}tensorrt_execution_provider"
+    r"|^[VIWEF]\d{4} [\d:.]+ +\d+ logging\.cc:\d+\] "  # the logger of Triton's TensorRT backend
     r"|^[VIWEF] onnxruntime: \[\d{4}-",
     re.MULTILINE,
 )

@@ -1,7 +1,7 @@
 """Read power, temperature and clocks of a run: `<name>.monitor.csv` of `trex-tui capture`, and logs of other programs.
 
 Supported are tegrastats of JetPack 4 to 7, `nvidia-smi --query-gpu=… --format=csv` with and without header, units and time
-stamps, and lines of time, millivolts and milliamperes. Columns are arrays with NaN for unknown values.
+stamps, `nvidia-smi dmon`, and lines of time, millivolts and milliamperes. Columns are arrays with NaN for unknown values.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from trex_tui.artifacts.sensors import (
     QUANTITIES,
     TEGRASTATS,
     Sample,
+    dmon_as_query,
     feeding_rails,
     guess_smi_header,
     is_smi_header,
@@ -101,7 +102,7 @@ def find_producer(head: str) -> Producer | None:
     if TEGRASTATS.search(head):
         return Producer.TEGRASTATS
     first = next((line for line in head.splitlines() if line.strip()), "")
-    cells = split_cells(first)
+    cells = split_cells(dmon_as_query([first])[0])
     if cells[:4] == list(COLUMNS[:4]):
         return Producer.TREX_TUI
     if len(cells) > 1 and (is_smi_header(cells) or is_smi_row(cells)):
@@ -121,6 +122,7 @@ def read_power_log(path: Path) -> PowerLog:
     if producer is None:
         message = "has no samples of power, temperature or clocks; record it with capture --monitor, tegrastats or nvidia-smi"
         raise ArtifactError(path, message)
+    lines = list(dmon_as_query(lines))
     parsed: Iterable[Sample | None]
     if producer is Producer.TEGRASTATS:
         parsed = map(parse_tegrastats, lines)

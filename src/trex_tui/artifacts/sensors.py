@@ -177,6 +177,27 @@ _MASK = re.compile(r"0x[0-9a-fA-F]{1,16}")
 _SMI_STAMP = re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{1,6}$")
 
 
+_DMON = re.compile(r"#\s*(?:Date\s+)?(?:Time\s+)?gpu\s+pwr\s")
+_DMON_FIELDS = {
+    "gpu": "index",
+    "pwr": "power.draw",
+    "gtemp": "temperature.gpu",
+    "sm": "utilization.gpu",
+    "mclk": "clocks.mem",
+    "pclk": "clocks.sm",
+    "fb": "memory.used",
+}
+"""Column of `nvidia-smi dmon` -> field of a query."""
+
+
+def dmon_as_query(lines: Sequence[str]) -> Sequence[str]:
+    """Return the lines of `nvidia-smi dmon` as those of a query; other lines as they are."""
+    if not lines or not _DMON.match(lines[0]):
+        return lines
+    header = ",".join(_DMON_FIELDS.get(name, name) for name in lines[0].lstrip("# ").split())
+    return [header, *(",".join(line.split()) for line in lines[1:] if not line.startswith("#"))]
+
+
 def split_cells(line: str) -> list[str]:
     """Return the cells of a line of CSV without quotes."""
     return [cell.strip() for cell in line.split(",")]
