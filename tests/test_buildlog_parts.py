@@ -245,6 +245,16 @@ def test_a_list_of_layers_that_leaves_some_out(tmp_path: Path) -> None:
     ]
 
 
+def test_json_of_layers_that_ends_in_the_middle(tmp_path: Path) -> None:
+    path = tmp_path / "notes.md"
+    path.write_text('```\n{"Layers": ["a"\n,"b"\n```\n\n```\nThroughput: 500 qps\n```\n')
+    trace = read_log(path)
+    assert performance(trace) == {"Throughput": "500 qps"}
+    (note,) = trace.notes
+    assert note.message.startswith("has layer information whose JSON ends in the middle")
+    assert (note.where, note.is_incomplete) == ("line 2", True)
+
+
 @needs_cases
 def test_bursts_and_variation() -> None:
     trace = read_log(CASES / "19-stability-first-screen/trt_build.log")

@@ -27,6 +27,8 @@ _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _HEADING = "Layers:"
 _BINDINGS = ("Bindings:", "I/O Tensors:")
 _TENSOR_KEYS = {"DataType": "Datatype"}
+_CUT_JSON = "has layer information whose JSON ends in the middle, which was left out"
+_LEFT_OUT = "has a list of layers that leaves some out (...)"
 MOST_LAYERS = 2_000_000
 """Maximum number of layers kept per list."""
 LONGEST_JSON = 256 << 20
@@ -75,9 +77,14 @@ class _PrintedJson:
 
 
 class LayerLists:
-    """Collects lists of layers. `line` receives every line while `is_open`."""
+    """Collects lists of layers. `line` receives every line while `is_open`.
+
+    Attributes:
+        incomplete: What is missing, as the end of a sentence whose subject is the file -> line of the first.
+    """
 
     def __init__(self) -> None:
+        self.incomplete: dict[str, int] = {}
         self._found: dict[ListForm, LayerList] = {}
         self._form: ListForm | None = None
         self._interrupted: ListForm | None = None
@@ -128,6 +135,16 @@ class LayerLists:
 
     def _begins_json(self, line: int, match: re.Match[str]) -> bool:
         return bool(match["brace"]) or self._brace == line - 1
+
+    def ends_quoted(self, line: int, text: str) -> bool:
+        """Handle the end of a quotation, or the sign that a part of the open list is left out; False for another line."""
+        if self.is_open and text.startswith("```"):
+            self.close()
+            return True
+        if self._form is None or text.strip() not in ("...", "…"):
+            return False
+        self.incomplete.setdefault(_LEFT_OUT, line)
+        return True
 
     def interrupt(self) -> None:
         """End the list at another message, unless a further layer of it follows: streams get mixed."""
@@ -193,6 +210,9 @@ class LayerLists:
 
     def close(self) -> None:
         """End the open list. Names without bindings after them may be unrelated text."""
+        if self._json is not None:
+            self.incomplete.setdefault(_CUT_JSON, self._json.line)
+            self._json = None
         is_stray = self._needs_bindings and bool(self._layers) and self._layers[0].layer_type is None
         if self._form is not None and self._layers and not is_stray:
             parts = tuple(self._layers), tuple(self._bindings), tuple(self._tensors)

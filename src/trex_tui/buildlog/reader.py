@@ -101,7 +101,7 @@ class _Reader:
         self._spans = Spans(wanted)
         self._messages = Messages()
         self._lost = 0
-        self._cut_lists: list[int] = []
+        self._incomplete: dict[str, int] = {}
         self._half = ""
         self._library: tuple[str, str] | None = None
         self._builds = 0
@@ -174,6 +174,7 @@ class _Reader:
 
     def _enter(self, span: Span) -> None:
         self._span = span
+        span.lists.incomplete = self._incomplete
         self._set_time()
         tuner, passes, resources, results = span.tuner, span.passes, span.resources, span.results
         own = table_of(
@@ -252,13 +253,12 @@ class _Reader:
             and text.lstrip(" >").startswith("Name: ")
         ):
             text = text.lstrip(" >")  # a layer in a list or a quotation of a document
-        if span.lists.is_open and text.strip() in ("...", "…"):
-            self._cut_lists.append(line)
-            return
         if text.startswith("&&&& "):
             self._banner(text)
         elif _CRASH.match(text):
             self._messages.add(line, "E", text, is_trtexec=True)
+        elif span.lists.ends_quoted(line, text):
+            return
         elif span.lists.is_open or span.lists.goes_on(text):
             span.lists.line(line, text)
         elif not text or self._read_pasted(text):
@@ -638,9 +638,8 @@ class _Reader:
         if self._lost:
             message = f"has lines whose second half is missing ({self._lost}), which were left out"
             yield note(Severity.WARNING, message)
-        if self._cut_lists:
-            message = "has a list of layers that leaves some out (...)"
-            yield note(Severity.WARNING, message, f"line {self._cut_lists[0]}")._replace(is_incomplete=True)
+        for message, line in self._incomplete.items():
+            yield note(Severity.WARNING, message, f"line {line}")._replace(is_incomplete=True)
         if self._builds > 1:
             which = "the last one" if self._wanted is None else f"the one of run {self._wanted}"
             yield note(Severity.INFO, f"holds {self._builds} builds; {which} is shown")
