@@ -318,6 +318,7 @@ PARTS = {
     "a quoted layer": "> Name: a, LayerType: B, Inputs: [], Outputs: []\n",
     "memory of Torch-TensorRT": "INFO:torch_tensorrt [TensorRT Conversion Context]:Total Host Persistent Memory: 352\n",
     "Triton": "I0421 02:31:36.062498 89829 logging.cc:49] Loaded engine size: 72 MiB\n",
+    "an error alone": "[E] IBuilderConfig::getFlag: Error Code 3: API Usage Error (Parameter check failed)\n",
     "averages": "Average on 10 runs - GPU latency: 2.1 ms - Host latency: 2.2 ms (enqueue 2.1 ms)\n",
     "compute time": "GPU Compute Time: min = 28.4406 ms, max = 30.3124 ms, mean = 29.2394 ms, median = 29.2378 ms\n",
     "summary of TensorRT 7": f"{STAMP} [I] Host Latency\n{STAMP} [I] min: 638 ms (end to end 638 ms)\n",

@@ -112,7 +112,8 @@ _BANNER = re.compile(
     r"(?: \[[\w -]{1,20} v(?P<version>\d{1,9})\])?(?:.*?# (?P<command>.*))?"
 )
 _BARE = re.compile(
-    r"^(?: *|\[[\w./-]{1,80}-\d+\] )\[[VIWEF]\] (?:\[TRT\] \S|=== \w|Error\[\d+\]: |Building engine with configuration:)"
+    r"^(?: *|\[[\w./-]{1,80}-\d+\] )\[[VIWEF]\] (?:\[TRT\] \S|=== \w|Error\[\d+\]: "
+    r"|\w+::\w+: Error Code \d|Building engine with configuration:)"
     r"|^\[!\] \w|^=== Performance [Ss]ummary |^(?:\[I\] )?(?:Average on \d+ runs - GPU latency: |GPU Compute Time: min = )"
     r'|^\{"Layers": \[|^[ >]*Name: [^\n]{1,300}, LayerType: \w'
     r"|^-{15} Timing Runner: |^\*{15} Autotuning |^&&&& (?:PASSED|FAILED) TensorRT\S+ .*# .* -"

@@ -343,7 +343,10 @@ def _log_section(trace: BuildTrace) -> Section:
         ],
         "Streams": [("{}", streams.streams), ("single stream ({})", streams.disabled_because)],
         "Reformats": [("{} inserted", len(kept)), ("{:.6f} ms when they were timed", cost_ms)],
-        "Averages": [("{} groups of queries", len(trace.averages)), ("trtexec omitted {} queries", trace.omitted_queries)],
+        "Averages": [
+            ("{} of queries", plural(len(trace.averages), "group") if trace.averages else ""),
+            ("trtexec omitted {} queries", trace.omitted_queries),
+        ],
         "Not as requested": [("{}", name) for name in trace.non_conforming],
         "Shapes": [("{}", text) for text in trace.chosen_shapes],
     }  # fmt: skip
