@@ -1,4 +1,4 @@
-"""Random keys, clicks and resizes in a real pseudo-terminal: the program is still there afterwards, and answers.
+"""Random keys, clicks, pastes and resizes in a real pseudo-terminal: the program is still there afterwards, and answers.
 
 A seed chooses them, so that a failure can be repeated. A failure prints all of them; `TREX_TUI_REPLAY` takes fewer, to find
 those that matter: a Python list of what to send, and of sizes. `TREX_TUI_RANDOM_KEYS` is how many there are for each engine,
@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import ARTIFACTS, OLD_SAMPLES
+from helpers import ARTIFACTS, OLD_SAMPLES, REPOSITORY
 from patience import LOOK_S, Patience
 from small_engines import small_engine
 from terminal_kit import Terminal
@@ -92,6 +92,7 @@ SIZES = [
     ],
     *[(1, 24), (400, 200), (80, 24)],
 ]
+PASTES = ["conv", "kind:gemm ms>0.1", "two\nlines\n", "[red]x[/red]", "", "\x00\x1b[31m", "é" * 300]
 RESIZES, MORE_RESIZES = 0.012, 0.1
 """How often the size changes. A large terminal soon gets another size: a key costs ten times as much in it."""
 MANY_CELLS = 9000
@@ -104,6 +105,8 @@ def random_inputs(chooser: random.Random) -> Iterator[Input]:
         if kind < (RESIZES if width * height < MANY_CELLS else MORE_RESIZES):
             width, height = chooser.choice(SIZES)
             yield width, height
+        elif chooser.random() < 0.01:
+            yield f"\x1b[200~{chooser.choice(PASTES)}\x1b[201~"
         elif chooser.random() < 0.05:
             at = f"{chooser.randint(1, width)};{chooser.randint(1, height)}"
             yield chooser.choice([f"\x1b[<0;{at}M\x1b[<0;{at}m", f"\x1b[<65;{at}M", f"\x1b[<64;{at}M"])
@@ -203,7 +206,17 @@ def resnet(_: Path) -> Path:
     return real("trex/resnet-A100")
 
 
-@pytest.mark.parametrize(("make", "seed"), [(sample, 1), (several, 2), (vision, 3), (resnet, 4)])
+def large(_: Path) -> Path:
+    return real("bev-multitask-blackwell")
+
+
+def log(folder: Path) -> Path:
+    return Path(shutil.copytree(REPOSITORY / "sample_artifacts/build-log", folder / "log_alone"))
+
+
+@pytest.mark.parametrize(
+    ("make", "seed"), [(sample, 1), (several, 2), (vision, 3), (resnet, 4), (large, 5), (log, 6)]
+)
 def test_random_keys_do_not_end_the_program(make, seed, tmp_path, monkeypatch):
     path = make(tmp_path)
     monkeypatch.chdir(tmp_path)  # What is exported stays here.
@@ -224,7 +237,9 @@ def test_random_keys_do_not_end_the_program(make, seed, tmp_path, monkeypatch):
                 )
             if replayed:
                 break
-        log = tmp_path / "log"
-        assert not log.exists(), f"it went on after this; seed {seed}\n{log.read_text(encoding='utf-8')}"
+        faults = tmp_path / "log"
+        assert not faults.exists(), (
+            f"it went on after this; seed {seed}\n{faults.read_text(encoding='utf-8')}"
+        )
     finally:
         program.end()
