@@ -179,12 +179,8 @@ class ComparePane(EnginePane):
         table = self.query_one(BlockTable)
         with table.prevent(FrameTable.Moved):
             table.move_to(row)
-        table.call_after_refresh(self._show_around)  # after the table has kept its cursor in view
+        table.call_after_refresh(_show_around, table)  # after the table has kept its cursor in view
         self.show_status(None)
-
-    def _show_around(self) -> None:
-        table = self.query_one(BlockTable)
-        table.scroll_to(y=max(0, table.cursor - table.page_rows // 3), animate=False, immediate=True)
 
     # Rows
 
@@ -507,3 +503,9 @@ class ComparePane(EnginePane):
         inner, self.view, self.sort, self.is_reversed, self.is_only_changed = place
         self.show_rows()
         super().return_to(inner)
+
+
+def _show_around(table: FrameTable) -> None:
+    """Scroll so that the cursor is in the upper third; the tab may have been closed meanwhile."""
+    if table.is_attached:
+        table.scroll_to(y=max(0, table.cursor - table.page_rows // 3), animate=False, immediate=True)
