@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from inspect import isawaitable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,10 +23,11 @@ from textual.widgets.option_list import Option
 
 from trex_tui.text import plural, printable
 from trex_tui.widgets.actions import DIALOG, bindings
+from trex_tui.widgets.chrome import Clickable
 from trex_tui.widgets.text import Line, LinkedText
 
 
-class Dialog(ModalScreen[Any]):
+class Dialog(Clickable, ModalScreen[Any]):
     """A window over the screen; Esc closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(DIALOG)
@@ -124,7 +126,8 @@ class ChooseDialog(Dialog):
         if event.key in moves:
             event.stop()
             event.prevent_default()
-            getattr(self.query_one(OptionList), f"action_{moves[event.key]}")()
+            with suppress(KeyError):  # in Textual 8.2.8 a page key before the list is drawn is one
+                getattr(self.query_one(OptionList), f"action_{moves[event.key]}")()
 
     @on(Input.Submitted)
     def _submit(self) -> None:

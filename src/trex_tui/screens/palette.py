@@ -37,6 +37,7 @@ from trex_tui.widgets.actions import (
     Action,
     spell_keys,
 )
+from trex_tui.widgets.chrome import Clickable
 
 _MOST_LAYERS = 20
 _TABS = [tab.id for tab in TABS]
@@ -67,7 +68,7 @@ def _actions_of(screen: Screen[Any]) -> list[Action]:
     return [action for action in ACTIONS if action.place in places]
 
 
-class Palette(CommandPalette):
+class Palette(Clickable, CommandPalette):
     """Textual's. In 8.2.8 a page key is an error until its list is drawn, and keys that come after its end are errors too."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("pagedown", "page(1)"), ("pageup", "page(-1)")]
@@ -77,8 +78,13 @@ class Palette(CommandPalette):
         with suppress(KeyError):
             (commands.action_page_down if step > 0 else commands.action_page_up)()  # type: ignore[no-untyped-call]
 
+    is_dismissed = False
+
     def dismiss(self, result: Any = None) -> AwaitComplete:  # noqa: ANN401 - as Textual's
-        return super().dismiss(result) if self.is_current else AwaitComplete()
+        if self.is_dismissed or not self.is_current:
+            return AwaitComplete()
+        self.is_dismissed = True
+        return super().dismiss(result)
 
     @on(Input.Changed)
     def _drop_late_text(self, event: Input.Changed) -> None:

@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Click, Mount, Resize
+from textual.geometry import Offset
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.style import Style
@@ -236,7 +237,16 @@ class StatusLine(Static):
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 
 
-class MainScreen(Screen[None]):
+class Clickable:
+    """A screen; in Textual 8.2.8 a click on a widget that is just removed is an error: there is nothing at such a place."""
+
+    def get_widget_and_offset_at(self, x: int, y: int) -> tuple[Widget | None, Offset | None]:
+        widget, offset = super().get_widget_and_offset_at(x, y)  # type: ignore[misc] # of the screen
+        is_there = widget is None or widget is self or widget.parent is not None
+        return (widget, offset) if is_there else (None, None)
+
+
+class MainScreen(Clickable, Screen[None]):
     """A screen with breakpoints: `-wide` from 120 columns, `-medium` from 80; a sentence covers one that is too small."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (LEAST_WIDTH, "-narrow"), (80, "-medium"), (120, "-wide")]  # noqa: RUF012
