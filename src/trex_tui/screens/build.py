@@ -28,7 +28,7 @@ from trex_tui.report.views.build import memory_sections, tactics_section
 from trex_tui.report.views.log import result_section
 from trex_tui.screens import dialogs
 from trex_tui.screens.build_views import View, list_tactics, read_build
-from trex_tui.screens.pane import EnginePane
+from trex_tui.screens.pane import EnginePane, is_stale
 from trex_tui.text import printable
 from trex_tui.widgets.actions import bindings
 from trex_tui.widgets.chrome import StatusLine
@@ -205,7 +205,7 @@ class BuildPane(EnginePane):
 
     @on(FrameTable.Moved)
     def _explain(self, event: FrameTable.Moved) -> None:
-        if self._join is not None and event.row is not None and event.row == event.table.row:
+        if self._join is not None and event.row is not None and not is_stale(event):
             self.query_one("#details", LinkedText).show(self._detail_lines(event.row))
 
     def _detail_lines(self, row: Row) -> Iterator[Line]:

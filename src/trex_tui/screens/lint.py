@@ -37,7 +37,7 @@ from trex_tui.report.views.lint import (
 from trex_tui.report.views.reformats import reformats_section
 from trex_tui.screens import dialogs
 from trex_tui.screens.overview import describe_place
-from trex_tui.screens.pane import EnginePane, LayerChosen, RulesChanged
+from trex_tui.screens.pane import EnginePane, LayerChosen, RulesChanged, is_stale
 from trex_tui.text import format_ms, plural, printable
 from trex_tui.widgets.actions import bindings
 from trex_tui.widgets.chrome import StatusLine
@@ -175,6 +175,8 @@ class LintPane(EnginePane):
     @on(FrameTable.Moved)
     def _explain(self, event: FrameTable.Moved) -> None:
         """Show the details of the entry under the cursor."""
+        if is_stale(event):
+            return
         entry, details = self.entry(event.row), self.query_one("#details", LinkedText)
         if entry is not None and self.lint is not None:
             details.show(partial(entry_lines, Linted(self.engine, self.lint), entry))

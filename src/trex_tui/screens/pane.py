@@ -209,8 +209,8 @@ class EnginePane(Container):
     @on(FrameTable.Moved)
     def _move(self, event: FrameTable.Moved) -> None:
         """Make the layer under the cursor the current one, and say its kernel under the table."""
-        if event.row != event.table.row:
-            return  # the cursor moved on: to a layer that somebody asked for, after a filter was cleared
+        if is_stale(event):
+            return
         layer = None if event.row is None else self.layer_of(event.row)
         if event.table is self.table and self.display:
             self.show_status(layer)
@@ -275,3 +275,8 @@ def layer_shorteners(engine: Engine) -> dict[str, Callable[[str, int], str]]:
 def as_layers(index: Iterable[Any]) -> list[int]:
     """Return the labels of rows that are layers."""
     return [int(label) for label in index]
+
+
+def is_stale(event: FrameTable.Moved) -> bool:
+    """Return whether the cursor or the rows moved on meanwhile, or the tab is being closed."""
+    return not event.table.is_attached or event.row != event.table.row
