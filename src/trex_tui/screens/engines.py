@@ -309,6 +309,8 @@ class EnginesScreen(MainScreen):
 
     @on(FrameTable.Chosen)
     def _open(self, event: FrameTable.Chosen) -> None:
+        if event.row != event.table.row:
+            return
         sets = self._sets_of([event.row])
         if sets:
             self.post_message(EnginesAsked(self.source, sets))

@@ -16,7 +16,11 @@ from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+from textual.css.query import NoMatches
+from textual.errors import NoWidget
+from textual.geometry import Region
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
@@ -56,7 +60,8 @@ async def run_action(app: App[Any], screen: Screen[Any], action: Action) -> None
     """Run an action from wherever the screen is; that of a tab there."""
     if action.place in _TABS and isinstance(screen, EngineScreen):
         await screen.action_show(action.place)
-        await app.run_action(action.action, screen.pane)
+        with suppress(NoMatches):  # the tab is being closed
+            await app.run_action(action.action, screen.pane)
     elif action.place in (MOVE, TREE, TEXT, GRAPH):
         await app.run_action(action.action, screen.focused or screen)
     else:
@@ -79,6 +84,13 @@ class Palette(Clickable, CommandPalette):
             (commands.action_page_down if step > 0 else commands.action_page_up)()  # type: ignore[no-untyped-call]
 
     is_dismissed = False
+
+    def get_widget_at(self, x: int, y: int) -> tuple[Widget, Region]:
+        """Return what is under a place; the palette itself once its widgets are gone."""
+        try:
+            return super().get_widget_at(x, y)
+        except NoWidget:
+            return self, self.region
 
     def dismiss(self, result: Any = None) -> AwaitComplete:  # noqa: ANN401 - as Textual's
         if self.is_dismissed or not self.is_current:

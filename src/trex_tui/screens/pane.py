@@ -219,7 +219,8 @@ class EnginePane(Container):
 
     @on(FrameTable.Chosen)
     def _choose(self, event: FrameTable.Chosen) -> None:
-        self.open_row(event.table, event.row)
+        if not is_stale(event):
+            self.open_row(event.table, event.row)
 
     def open_row(self, table: FrameTable, row: Row) -> None:  # noqa: ARG002 - for tabs with several
         """Open a row: its layer on Layers, unless a tab overrides it."""
@@ -277,6 +278,6 @@ def as_layers(index: Iterable[Any]) -> list[int]:
     return [int(label) for label in index]
 
 
-def is_stale(event: FrameTable.Moved) -> bool:
+def is_stale(event: FrameTable.Moved | FrameTable.Chosen) -> bool:
     """Return whether the cursor or the rows moved on meanwhile, or the tab is being closed."""
     return not event.table.is_attached or event.row != event.table.row
