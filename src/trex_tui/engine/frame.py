@@ -347,25 +347,25 @@ def join_profile(
     spreads = (profile.spreads if profile else ()) or [None] * len(rows)
     times = pd.DataFrame(
         {
-            "name": text_array(names),
-            "occurrence": pd.array(count_occurrences(names), INT),
             "latency_ms": pd.array(averages, FLOAT),
             "median_ms": pd.array(medians, FLOAT),
             "total_ms": pd.array(totals, FLOAT),
             "trtexec_pct": pd.array(shares, FLOAT),
             "p99_ms": pd.array([spread.p99_ms if spread else None for spread in spreads], FLOAT),
             "cv_pct": pd.array([spread.cv_pct if spread else None for spread in spreads], FLOAT),
-            "row": np.arange(len(rows)),
         }
     )
-    joined = layers.merge(times, on=["name", "occurrence"], how="left", validate="one_to_one")
-    row = joined.pop("row")
+    # Not a merge: pandas 2 takes "" and "\0" for one name.
+    numbers = {key: number for number, key in enumerate(zip(names, count_occurrences(names), strict=True))}
+    keys = zip(layers["name"], layers["occurrence"].tolist(), strict=True)
+    row = pd.Series([numbers.get(key, -1) for key in keys], layers.index, "int64")
+    joined = layers.join(times.reindex(row).set_axis(layers.index))
     if profile is None:
         return joined, [], 0
-    unmatched = times[~times["row"].isin(row)]
+    unmatched = times.assign(name=text_array(names))[~times.index.isin(row)]
     return (
         joined,
-        _note_leftovers(joined["name"][row.isna()], len(joined), unmatched, len(rows), file),
+        _note_leftovers(joined["name"][row.eq(-1)], len(joined), unmatched, len(rows), file),
         len(unmatched),
     )
 

@@ -15,18 +15,21 @@ if TYPE_CHECKING:
 
 
 def number_values(tensors: pd.DataFrame) -> pd.DataFrame:
-    """Return the reads and writes of named tensors in execution order, each with the number of the value in the tensor.
+    """Return the reads and writes of named tensors in execution order, each with the number of the value in the tensor
+    and the code of its name.
 
     A name identifies memory: Myelin uses scratch tensors again, and the producers of a removed concatenation write parts of
     one tensor. So consecutive writes make one value, and a write after a read starts the next. Reads before any write
     belong to value 0, from the previous iteration of a loop or from outside the network.
     """
     events = tensors[tensors["name"].ne("")].assign(is_write=lambda rows: rows["role"].eq("output"))
-    events["code"] = pd.factorize(events["name"])[0]
+    # Not pandas' own codes: version 2 takes "" and "\0" for one name.
+    codes: dict[str, int] = {}
+    events["code"] = [codes.setdefault(name, len(codes)) for name in events["name"]]
     events = events.sort_values(["code", "layer", "is_write", "port"], kind="stable")
     follows_write = events["is_write"].shift(fill_value=False) & events["code"].eq(events["code"].shift())
     starts = events["is_write"] & ~follows_write
-    return events.assign(value=starts.groupby(events["code"]).cumsum()).drop(columns="code")
+    return events.assign(value=starts.groupby(events["code"]).cumsum())
 
 
 def find_links(tensors: pd.DataFrame) -> pd.DataFrame:
@@ -37,13 +40,13 @@ def find_links(tensors: pd.DataFrame) -> pd.DataFrame:
     events = number_values(tensors)
     is_write = events["is_write"]
     writes = (
-        events.loc[is_write, ["name", "value", "layer"]].rename(columns={"layer": "source"}).drop_duplicates()
+        events.loc[is_write, ["code", "value", "layer"]].rename(columns={"layer": "source"}).drop_duplicates()
     )
-    reads = events.loc[~is_write, ["name", "value", "layer", "port", "dtype", "bytes"]]
+    reads = events.loc[~is_write, ["code", "name", "value", "layer", "port", "dtype", "bytes"]]
     reads = reads.assign(is_loop=reads["value"].eq(0))
-    last = writes.groupby("name", sort=False)["value"].max()
-    reads["value"] = reads["value"].where(~reads["is_loop"], reads["name"].map(last)).astype("Int64")
-    links = reads.merge(writes.astype({"value": "Int64"}), on=["name", "value"])
+    last = writes.groupby("code", sort=False)["value"].max()
+    reads["value"] = reads["value"].where(~reads["is_loop"], reads["code"].map(last)).astype("Int64")
+    links = reads.merge(writes.astype({"value": "Int64"}), on=["code", "value"])
     links = links.rename(columns={"layer": "target", "name": "tensor"})
     links = links.sort_values(["target", "port", "source"], ignore_index=True)
     return links[["source", "target", "tensor", "port", "dtype", "bytes", "is_loop"]]

@@ -105,7 +105,7 @@ def _list_bindings(engine: Engine, chosen: Set[int]) -> Iterator[tuple[str, dict
     events = number_values(engine.tensors)
     events = events[events["name"].isin(engine.bindings["name"])]
     events["words"] = describe_formats(events)
-    is_last = events["value"].eq(events.groupby("name")["value"].transform("max"))
+    is_last = events["value"].eq(events.groupby("code")["value"].transform("max"))
     parts = {"input": events[~events["is_write"] & events["value"].eq(0)],
              "output": events[events["is_write"] & is_last]}  # fmt: skip
     for number, row in enumerate(plain_rows(engine.bindings)):
