@@ -14,6 +14,7 @@ import json
 import os
 import pkgutil
 import signal
+import ssl  # noqa: F401 - as it is here: its code for Windows needs what only Windows has
 import sys
 
 LIBRARIES = (

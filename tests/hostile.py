@@ -10,6 +10,7 @@ import io
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -368,7 +369,7 @@ def write_hostile_model(path: Path) -> Path:
 
 def write_hostile_trace(path: Path) -> Path:
     """A trace of Nsight Systems in which every range is an attack."""
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, correlationId INT)")
         database.execute(
             "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, globalTid INT, correlationId INT)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def write_trace(path: Path, inferences: int = 5, *, is_registered: bool = True, 
     """
     path.unlink(missing_ok=True)
     texts = {"TensorRT:ExecutionContext::enqueue": 1, CONV: 2, POOL: 3}
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.executescript(SCHEMA)
         database.executemany(
             "INSERT INTO StringIds VALUES (?, ?)", [(number, text) for text, number in texts.items()]
@@ -142,7 +143,7 @@ def test_a_trace_without_a_table(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], table: str, message: str
 ) -> None:
     trace = write_trace(tmp_path / "app.sqlite")
-    with sqlite3.connect(trace) as database:
+    with closing(sqlite3.connect(trace, isolation_level=None)) as database:
         database.execute(f"DROP TABLE {table}")
     assert main(["nsys", "--trace", str(trace)]) == 2
     assert message in capsys.readouterr().err
@@ -150,7 +151,7 @@ def test_a_trace_without_a_table(
 
 def test_rows_that_are_no_numbers_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trace = write_trace(tmp_path / "app.sqlite")
-    with sqlite3.connect(trace) as database:
+    with closing(sqlite3.connect(trace, isolation_level=None)) as database:
         for table in ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "NVTX_EVENTS"):
             database.execute(f"INSERT INTO {table} (start, end) VALUES ('x', NULL)")
             database.execute(f"INSERT INTO {table} (start, end) VALUES (1e300, x'00ff')")
@@ -159,7 +160,7 @@ def test_rows_that_are_no_numbers_are_left_out(tmp_path: Path, capsys: pytest.Ca
 
 def test_a_column_of_another_release_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trace = tmp_path / "app.sqlite"
-    with sqlite3.connect(trace) as database:
+    with closing(sqlite3.connect(trace, isolation_level=None)) as database:
         database.executescript(SCHEMA.replace("correlationId INT, shortName", "other INT, shortName"))
     assert main(["nsys", "--trace", str(trace)]) == 2
     assert "no such column: correlationId" in capsys.readouterr().err

@@ -226,8 +226,8 @@ def _sum_up(
 
 
 def _median(values: pd.Series) -> float | None:
-    value = values.astype(float).median()
-    return None if pd.isna(value) else float(value)
+    known = values.astype(float).dropna()
+    return float(known.median()) if len(known) else None
 
 
 def _layer_table(kernels: pd.DataFrame, inferences: int, engine: Engine | None) -> pd.DataFrame:
