@@ -14,12 +14,11 @@ import json
 import os
 import pkgutil
 import signal
-import ssl  # noqa: F401 - as it is here: its code for Windows needs what only Windows has
 import sys
 
 LIBRARIES = (
     "asyncio.unix_events subprocess tempfile zipfile networkx numpy.typing pandas rich.live rich.progress textual.app "
-    "textual.widgets"
+    "textual.widgets altair"
 )
 MODULES = "fcntl termios tty pty resource pwd grp posix readline syslog curses"
 OF_OS = (
