@@ -270,3 +270,11 @@ def test_a_transformer_takes_less_than_two_minutes(
 ) -> None:
     document = _ask(capsys, "--onnx", str(_with_weights("vit_b_16", tmp_path)))
     assert len(document["nodes"]) > 500
+
+
+@needs_models
+def test_damage_of_the_set_is_stated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = _with_weights("alexnet", tmp_path)
+    shutil.copytree(REPOSITORY / "sample_artifacts/damaged", tmp_path / "set")
+    assert main(["precision-risk", str(tmp_path / "set"), "--onnx", str(model), "--json", "--strict"]) == 2
+    assert "is truncated" in json.dumps(json.loads(capsys.readouterr().out)["diagnostics"])

@@ -8,7 +8,6 @@ with all of its FP32 inputs, weights too, rounded to FP16 and to BF16. FP16 and 
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from trex_tui.accuracy.sides import shorten_error
 from trex_tui.accuracy.tensors import Samples, TensorSpec, agree, find_files, format_shape, hold
 from trex_tui.analysis.outputs import Array
 from trex_tui.analysis.precision_risk import RISKS
@@ -44,7 +44,6 @@ _MEANS = frozenset(("ReduceMean", "GlobalAveragePool"))
 """Operators that sum their first input before they divide."""
 _WIDENED = ("float16", "bfloat16")
 _QUIET = 3  # onnxruntime's level of errors
-_LONGEST = 300
 
 _NODE = "ONNX model"
 COLUMNS = {
@@ -247,11 +246,13 @@ class _Model:
     def __init__(self, path: Path) -> None:
         onnx, self._runtime = _import_libraries()
         self.path, self._onnx = path, onnx
+        from google.protobuf.message import DecodeError  # of the extra
+
         try:
             self._proto = onnx.load(str(path), load_external_data=False)
         except OSError as error:
             raise ArtifactError(path, describe_os_error(error)) from error
-        except Exception:  # noqa: BLE001 - those of protobuf share no base
+        except (DecodeError, ValueError, RecursionError):
             raise ArtifactError(path, f"is not an ONNX model, or is damaged; {COPY_AGAIN}") from None
         if not self._proto.graph.node:
             raise ArtifactError(path, f"has no nodes: it is not an ONNX model, or is damaged; {COPY_AGAIN}")
@@ -285,7 +286,7 @@ class _Model:
             self._onnx.external_data_helper.load_external_data_for_model(self._proto, str(self.path.parent))
         except Exception as error:  # noqa: BLE001 - those of the checker share no base
             raise ArtifactError(
-                self.path, f"its weights cannot be read: {_shorten(error)}; {COPY_AGAIN}"
+                self.path, f"its weights cannot be read: {shorten_error(error)}; {COPY_AGAIN}"
             ) from None
 
     def inputs(self, shapes: Mapping[str, tuple[int, ...]]) -> list[TensorSpec]:
@@ -393,7 +394,7 @@ class _Model:
             found = dict(zip(wanted, self._sessions[key].run(wanted, renamed), strict=True))
         except Exception as error:  # noqa: BLE001 - its exceptions share no base
             message = f"onnxruntime cannot run node {printable(name_of(node))} ({printable(node.op_type)})"
-            raise TrexError(f"{self.path}: {message}: {_shorten(error)}") from None
+            raise TrexError(f"{self.path}: {message}: {shorten_error(error)}") from None
         return [found.get(name) for name in one.output]
 
     def _open(self, node: Any, feed: Mapping[str, Any], outputs: Sequence[str]) -> Any:  # noqa: ANN401
@@ -458,7 +459,7 @@ def _import_libraries() -> tuple[Any, Any]:
 
 def name_of(node: Any) -> str:  # noqa: ANN401 - a NodeProto
     """Return the name of a node as TensorRT calls it."""
-    return str(node.name or f"node_of_{node.output[0]}" if node.output else node.op_type)
+    return str(node.name or (f"node_of_{node.output[0]}" if node.output else node.op_type))
 
 
 def _subgraphs(node: Any) -> Iterator[Any]:  # noqa: ANN401
@@ -510,8 +511,3 @@ def _relative_error(exact: Array, changed: Array) -> float:
     norm = float(np.linalg.norm(exact))
     error = float(np.linalg.norm(changed - exact))
     return error / norm if norm else min(error, 1.0)
-
-
-def _shorten(error: Exception) -> str:
-    text = printable(re.sub(r"\s+", " ", str(error))).strip() or type(error).__name__
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -579,7 +579,7 @@ class OnnxSide:
         try:
             self._session: Any = onnxruntime.InferenceSession(str(path), options, providers=providers)
         except Exception as error:  # noqa: BLE001 - its exceptions share no base
-            raise TrexError(f"{path}: onnxruntime cannot load it: {_shorten(error)}") from None
+            raise TrexError(f"{path}: onnxruntime cannot load it: {shorten_error(error)}") from None
         self._inputs = [self._read_spec(node) for node in self._session.get_inputs()]
 
     def _read_spec(self, node: Any) -> TensorSpec:  # noqa: ANN401 - a NodeArg
@@ -607,13 +607,13 @@ class OnnxSide:
             values = {spec.name: hold(inputs[spec.name], spec.dtype) for spec in self._inputs}
             return dict(zip(names, self._session.run(names, values), strict=True))
         except Exception as error:  # noqa: BLE001 - its exceptions share no base
-            raise TrexError(f"{self.path}: onnxruntime: {_shorten(error)}") from None
+            raise TrexError(f"{self.path}: onnxruntime: {shorten_error(error)}") from None
 
     def document(self) -> dict[str, Any]:
         return {"onnxruntime_version": self.version}
 
 
-def _shorten(error: Exception) -> str:
+def shorten_error(error: Exception) -> str:
     """Return a message of onnxruntime, which may have several lines, on one line."""
     text = printable(" ".join(str(error).split())) or type(error).__name__
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

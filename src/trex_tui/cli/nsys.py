@@ -9,7 +9,7 @@ from trex_tui.cli.options import CommandParser, add_file, add_paths, add_result,
 from trex_tui.cli.results import Result
 
 HELP = "Show where an application spends its time"
-ARGUMENTS = "--trace FILE.sqlite [SET]"
+ARGUMENTS = "--trace FILE.sqlite [PATH]"
 EPILOG = """\
 Record and export the application first, without CUDA graphs, which hide the
 layers:
@@ -17,7 +17,7 @@ layers:
   nsys export --type sqlite app.nsys-rep
 
 Shows per inference: GPU busy, idle within, between inferences, enqueue, copies;
-and the kernels of each layer by TensorRT's NVTX ranges. With SET, beside the
+and the kernels of each layer by TensorRT's NVTX ranges. With PATH, beside the
 times that trtexec measured.
 
 examples:
@@ -28,7 +28,7 @@ examples:
 
 def add_arguments(parser: CommandParser) -> None:
     add_file(parser, "--trace", metavar="FILE", required=True, help="SQLite export of Nsight Systems")
-    add_paths(parser)
+    add_paths(parser, "no engine")
     add_top(parser, 20)
     add_result(parser, ("text", "json", "csv", "md", "html"), schema="nsys/1")
 

@@ -159,14 +159,18 @@ def add_global(parser: CommandParser) -> None:
     )
 
 
-def add_paths(parser: CommandParser) -> None:
-    """Add the paths of engines, and the options of reading them."""
+def add_paths(parser: CommandParser, default: str = "the current directory") -> None:
+    """Add the paths of engines, and the options of reading them.
+
+    Args:
+        default: What is read without a path.
+    """
     add_file(
         parser,
         "paths",
         nargs="*",
         metavar="PATH",
-        help="directory or file; - for standard input; default: the current directory",
+        help=f"directory or file; - for standard input; default: {default}",
     )
     group = parser.add_argument_group("engine options")
     group.add_argument(

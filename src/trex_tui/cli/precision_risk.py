@@ -15,13 +15,13 @@ from trex_tui.cli.results import Progress, Result
 from trex_tui.errors import TrexError
 
 HELP = "Find what makes an ONNX model inaccurate in FP16"
-ARGUMENTS = "--onnx MODEL [SET]"
+ARGUMENTS = "--onnx MODEL [PATH]"
 EPILOG = """\
 Runs the model in FP32 on the CPU, node by node (extra accuracy): magnitudes,
 values beyond 65,504, and the error of each node when its inputs and weights
 are rounded to FP16 and to BF16. Lists nodes that overflow or change by more
 than 1 %, and the options that keep them in FP32. Real inputs show more than
-random ones. With SET, the layer of the engine that runs each node.
+random ones. With PATH, the layer of the engine that runs each node.
 
 examples:
   trex-tui precision-risk --onnx net.onnx
@@ -32,7 +32,7 @@ examples:
 
 
 def add_arguments(parser: CommandParser) -> None:
-    add_paths(parser)
+    add_paths(parser, "no engine")
     add_inputs(parser)
     add_top(parser, 20)
     add_result(parser, ("text", "json", "csv", "md", "html"), schema="precision-risk/1")

@@ -58,7 +58,8 @@ def precision_risk_document(risk: PrecisionRisk, engine: Engine | None, top: int
                 f"python -m modelopt.onnx.autocast --onnx_path {shlex.quote(str(risk.path))} --nodes_to_exclude {patterns}"
             )
         sections.append(Section("options", "Keep in FP32", sentences=list(map(printable, sentences))))
-    return Document("precision-risk", f"Precision risk of {printable(risk.path.name)}", sections, data=data)
+    title = f"Precision risk of {printable(risk.path.name)}"
+    return Document("precision-risk", title, sections, () if engine is None else engine.notes, data=data)
 
 
 def _describe(risk: PrecisionRisk, engine: Engine | None) -> list[str]:
